@@ -1,0 +1,291 @@
+package result
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// Whatever the trace, what the model counts has no violation: an identity that
+// is not one would be found here.
+func TestIdentitiesHold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := replay(drawTrace(t), Grid{
+			Lookups:          []string{"contiguous_prefix", "independent_blocks"},
+			Routings:         []string{"round_robin", "first_block_affinity"},
+			Instances:        []int{1, 3},
+			CapacitiesBlocks: []int{1, 4},
+			WindowsMS:        []int64{1, 2, 3, 12},
+		})
+		for _, v := range s.rows.Violations(&s.facts) {
+			t.Errorf("%v", v)
+		}
+		for config, rows := range s.rows.ByConfig() {
+			for _, v := range s.checkCohorts(config, s.cohorts[config], rows) {
+				t.Errorf("%v", v)
+			}
+		}
+	})
+}
+
+func (s *study) checkCohorts(config Config, cohorts []Cohort, rows Rows) []Violation {
+	check := NewCohortCheck(config, s.facts.Requests)
+	// In two calls, as from a file read in batches.
+	check.Add(cohorts[:len(cohorts)/2])
+	check.Add(cohorts[len(cohorts)/2:])
+	return check.Violations("cohorts", rows)
+}
+
+// The sample has what the tests below take for granted.
+func TestSampleStudy(t *testing.T) {
+	s := sampleStudy()
+	var sum Figures
+	var relations Relations
+	for i, r := range s.rows.Phases {
+		for _, n := range slices.Concat(additive, percentiles) {
+			*n.field(&sum) += *n.field(&r.Figures)
+		}
+		relations.Repeat += s.rows.Relations[i].Repeat
+		relations.Extension += s.rows.Relations[i].Extension
+		relations.Branch += s.rows.Relations[i].Branch
+	}
+	for _, n := range additive {
+		if *n.field(&sum) == 0 {
+			t.Errorf("no %s", n.name)
+		}
+	}
+	if relations.Repeat == 0 || relations.Extension == 0 || relations.Branch == 0 {
+		t.Errorf("relations %+v", relations)
+	}
+	if s.facts.SmallestGapMS != 2 {
+		t.Errorf("smallest gap %d", s.facts.SmallestGapMS)
+	}
+	if v := s.rows.Violations(&s.facts); v != nil {
+		t.Errorf("violations %v", v)
+	}
+}
+
+// TestEditsAreFound edits every value of every row of every table, one at a
+// time, and holds that some violation names the file and the row. No column of
+// any table is an exception. Each identity must find some of the edits.
+func TestEditsAreFound(t *testing.T) {
+	seen := make(map[string]bool)
+	t.Run("phases", func(t *testing.T) {
+		editAll(t, PhaseTable, func(r *Rows) *[]PhaseRow { return &r.Phases }, (*PhaseRow).place, seen)
+	})
+	t.Run("instances", func(t *testing.T) {
+		editAll(t, InstanceTable, func(r *Rows) *[]InstanceRow { return &r.Instances }, (*InstanceRow).place, seen)
+	})
+	t.Run("relations", func(t *testing.T) {
+		editAll(t, RelationTable, func(r *Rows) *[]RelationRow { return &r.Relations }, (*RelationRow).place, seen)
+	})
+	t.Run("fanin", func(t *testing.T) {
+		editAll(t, FanInTable, func(r *Rows) *[]FanInRow { return &r.FanIns }, (*FanInRow).place, seen)
+	})
+	for _, name := range Identities() {
+		if !seen[name] {
+			t.Errorf("no edit breaks %q", name)
+		}
+	}
+}
+
+func editAll[R comparable](t *testing.T, table *Table[R], of func(*Rows) *[]R, placeOf func(*R) place, seen map[string]bool) {
+	s := sampleStudy()
+	rows := *of(&s.rows)
+	for i := range rows {
+		original := rows[i]
+		for _, c := range table.columns {
+			text, err := c.append(nil, &original)
+			if err != nil {
+				t.Fatal(err)
+			}
+			taken := 0
+			for _, edit := range edits(string(text)) {
+				if c.parse([]byte(edit), &rows[i]) != nil {
+					continue
+				}
+				taken++
+				was, is := placeOf(&original), placeOf(&rows[i])
+				found := false
+				for _, v := range s.rows.Violations(&s.facts) {
+					seen[v.Identity] = true
+					// A row out of order is named, or the row that stands after it.
+					found = found || v.File == table.name &&
+						(namesRow(v.Row, was) || namesRow(v.Row, is) || strings.HasSuffix(v.Detail, "is out of order after "+is.String()))
+				}
+				if !found {
+					t.Errorf("%s, column %s: %s for %s is not found", was.String(), c.name, edit, text)
+				}
+				rows[i] = original
+			}
+			if taken == 0 {
+				t.Errorf("column %s takes none of %q", c.name, edits(string(text)))
+			}
+		}
+	}
+}
+
+// edits returns other values for one that stands as text. A column may not take
+// all of them.
+func edits(text string) []string {
+	switch text {
+	case "warmup":
+		return []string{"steady"}
+	case "steady":
+		return []string{"warmup"}
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return []string{text + "x"}
+	}
+	list := []string{
+		strconv.FormatFloat(math.Nextafter(f, 2*f+1), 'g', -1, 64),
+		strconv.FormatFloat(f+1, 'g', -1, 64),
+		strconv.FormatInt(math.MaxInt64, 10),
+	}
+	if f >= 1 {
+		list = append(list, strconv.FormatFloat(f-1, 'g', -1, 64))
+	}
+	return list
+}
+
+// namesRow says whether a violation's row is the one at p, the sum over
+// instances it is part of, or either of them in both phases.
+func namesRow(row string, p place) bool {
+	sum := p
+	sum.instance = allInstances
+	both := p
+	both.phase = Warmup
+	bothSum := sum
+	bothSum.phase = Warmup
+	return row == p.String() || row == sum.String() ||
+		row == both.String()+" and steady" || row == bothSum.String()+" and steady"
+}
+
+// A row less, a row twice and two rows in the other order are found by name in
+// each table. In fanin.csv a row less is no gap: a fan-in need not occur.
+func TestLostAndDoubledRowsAreFound(t *testing.T) {
+	t.Run("phases", func(t *testing.T) {
+		disturbAll(t, PhaseTable, func(r *Rows) *[]PhaseRow { return &r.Phases }, (*PhaseRow).place)
+	})
+	t.Run("instances", func(t *testing.T) {
+		disturbAll(t, InstanceTable, func(r *Rows) *[]InstanceRow { return &r.Instances }, (*InstanceRow).place)
+	})
+	t.Run("relations", func(t *testing.T) {
+		disturbAll(t, RelationTable, func(r *Rows) *[]RelationRow { return &r.Relations }, (*RelationRow).place)
+	})
+	t.Run("fanin", func(t *testing.T) {
+		disturbAll(t, FanInTable, func(r *Rows) *[]FanInRow { return &r.FanIns }, (*FanInRow).place)
+	})
+}
+
+func disturbAll[R any](t *testing.T, table *Table[R], of func(*Rows) *[]R, placeOf func(*R) place) {
+	s := sampleStudy()
+	rows := of(&s.rows)
+	original := *rows
+	expect := func(what string, p place, disturbed []R) {
+		t.Helper()
+		*rows = disturbed
+		for _, v := range s.rows.Violations(&s.facts) {
+			if v.File == table.name && namesRow(v.Row, p) {
+				return
+			}
+		}
+		t.Errorf("%s: %s is not found", p.String(), what)
+	}
+	for i := range original {
+		p := placeOf(&original[i])
+		expect("a missing row", p, slices.Delete(slices.Clone(original), i, i+1))
+		expect("a double row", p, slices.Insert(slices.Clone(original), i, original[i]))
+		if i > 0 {
+			swapped := slices.Clone(original)
+			swapped[i-1], swapped[i] = swapped[i], swapped[i-1]
+			*rows = swapped
+			if v := s.rows.Violations(&s.facts); len(v) == 0 || v[0].File != table.name {
+				t.Errorf("%s: swapped with the row before it gives %v", p.String(), v)
+			}
+		}
+	}
+}
+
+// The facts are held against the rows, not the rows against each other alone.
+func TestFactsAreHeld(t *testing.T) {
+	for name, edit := range map[string]func(*Facts){
+		"requests": func(f *Facts) { f.Requests++ },
+		"lookups":  func(f *Facts) { f.Lookups-- },
+		"trace":    func(f *Facts) { f.Trace = "other" },
+		// At 20 ms the windows of 1, 2 and 20 ms would be one experiment.
+		"gap":    func(f *Facts) { f.SmallestGapMS = 20 },
+		"no gap": func(f *Facts) { f.SmallestGapMS = 0 },
+		"grid":   func(f *Facts) { f.Grid.WindowsMS = []int64{1, 2} },
+	} {
+		s := sampleStudy()
+		edit(&s.facts)
+		if len(s.rows.Violations(&s.facts)) == 0 {
+			t.Errorf("%s: no violation", name)
+		}
+	}
+}
+
+// The words of a violation, once: a person finds the row by them.
+func TestViolationWords(t *testing.T) {
+	s := sampleStudy()
+	s.rows.Instances[1].Hits++
+	var got []string
+	for _, v := range s.rows.Violations(&s.facts) {
+		got = append(got, v.String())
+	}
+	row := s.rows.Instances[1]
+	const at = "tiny, contiguous_prefix, round_robin, 1 instances of 6 blocks, window 1 ms, steady"
+	n := func(v int64) string { return strconv.FormatInt(v, 10) }
+	want := []string{
+		"instances.csv: " + at + ", instance 0: lookups = hits + attempts: lookups " + n(row.Lookups) + " ≠ hits " + n(row.Hits) + " + attempts " + n(row.Attempts),
+		"instances.csv: " + at + ": instances sum to their phase row: hits of the instances sum to " + n(row.Hits) + " ≠ " + n(row.Hits-1) + " in phases.csv",
+	}
+	if d := cmp.Diff(want, got[:2]); d != "" {
+		t.Error(d)
+	}
+	// Every other row that must be equal to this one is told from it.
+	for _, v := range got[2:] {
+		if !strings.HasPrefix(v, "instances.csv: ") || !strings.Contains(v, "hits ") {
+			t.Errorf("besides: %s", v)
+		}
+	}
+
+	s = sampleStudy()
+	s.rows.Phases = slices.Delete(s.rows.Phases, 1, 2)
+	s.rows.Relations[0].WindowMS = 7
+	got = nil
+	for _, v := range s.rows.Violations(&s.facts) {
+		got = append(got, v.String())
+	}
+	want = []string{
+		"phases.csv: " + at + ": each row once, in the order of the grid: the row is missing",
+		"relations.csv: tiny, contiguous_prefix, round_robin, 1 instances of 6 blocks, window 7 ms, warmup: each row once, in the order of the grid: line 2 is not of the grid",
+		"relations.csv: tiny, contiguous_prefix, round_robin, 1 instances of 6 blocks, window 1 ms, warmup: each row once, in the order of the grid: the row is missing",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestByConfig(t *testing.T) {
+	s := sampleStudy()
+	split := s.rows.ByConfig()
+	var again Rows
+	for _, c := range s.facts.Grid.Configs() {
+		r := split[c]
+		again.Phases = append(again.Phases, r.Phases...)
+		again.Instances = append(again.Instances, r.Instances...)
+		again.Relations = append(again.Relations, r.Relations...)
+		again.FanIns = append(again.FanIns, r.FanIns...)
+	}
+	if d := cmp.Diff(s.rows, again); d != "" {
+		t.Error(d)
+	}
+}

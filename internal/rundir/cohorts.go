@@ -1,0 +1,80 @@
+package rundir
+
+import "kvfanin/internal/result"
+
+// CohortFile is the cohort file of one configuration while it is written. It
+// is part of the run once the configuration is committed.
+type CohortFile struct {
+	w             *Writer
+	trace, config int
+	out           *output // nil when closed
+	rows          int64
+	encoder       result.CohortWriter
+}
+
+// Cohorts starts the cohort file of a configuration that is not committed, over
+// again if it was started before. Files of different configurations may be
+// written at once.
+func (w *Writer) Cohorts(trace, config int) (*CohortFile, error) {
+	if w.header.Parameters.Cohorts == CohortsOff || w.Done(trace, config) {
+		return nil, w.misuse(trace, config, "no cohorts are wanted")
+	}
+	if err := w.failed(); err != nil {
+		return nil, err
+	}
+	out, err := w.dir.create(w.cohortPath(trace, config) + temporary)
+	if err != nil {
+		return nil, w.fail(err)
+	}
+	encoder, err := result.NewCohortWriter(out, result.CohortFormat(w.header.Parameters.Cohorts), w.configs[config])
+	if err != nil {
+		out.abandon()
+		return nil, w.fail(out.explain(err))
+	}
+	return &CohortFile{w: w, trace: trace, config: config, out: out, encoder: encoder}, nil
+}
+
+// temporary ends the name of a file that is not yet whole.
+const temporary = ".tmp"
+
+// Write appends rows. It keeps nothing of the slice.
+func (c *CohortFile) Write(rows []result.Cohort) error {
+	if err := c.encoder.Write(rows); err != nil {
+		return c.w.fail(c.out.explain(err))
+	}
+	c.rows += int64(len(rows))
+	return nil
+}
+
+// Finish completes the file. The configuration can then be committed.
+func (c *CohortFile) Finish() error {
+	out := c.out
+	c.out = nil
+	if err := c.encoder.Close(); err != nil {
+		out.abandon()
+		return c.w.fail(out.explain(err))
+	}
+	if err := out.finish(); err != nil {
+		return c.w.fail(err)
+	}
+	name := c.w.cohortPath(c.trace, c.config)
+	if err := c.w.dir.rename(out.name, name); err != nil {
+		return c.w.fail(err)
+	}
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	c.w.cohorts[c.trace][c.config] = &File{
+		Path: name, SHA256: out.sum(), Bytes: out.size, Rows: &c.rows,
+		Trace:          c.w.header.Traces[c.trace].Name,
+		Configurations: []Configuration{Configuration(c.w.configs[c.config])},
+	}
+	return nil
+}
+
+// Close gives up a file that is not finished; after Finish it does nothing.
+func (c *CohortFile) Close() {
+	if c.out != nil {
+		c.out.abandon()
+		c.out = nil
+	}
+}
