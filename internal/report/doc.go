@@ -1,0 +1,12 @@
+// Package report writes what is found, for people and for scripts: as plain
+// text, JSON or CSV.
+//
+// The text is at most 80 columns wide (a long trace name apart), the same
+// bytes for the same input, and says beside each table under which conditions
+// its figures hold. Figures are printed as the published study prints them
+// (number.go). Nothing is computed here beyond that: statements come from the
+// package findings, counts from the package result.
+//
+// Start with Study, Profiles and Simulation, each a value with the methods
+// Text, JSON and CSV. How a page and its tables are laid out is in page.go.
+package report
