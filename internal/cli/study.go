@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"kvfanin/internal/report"
+	"kvfanin/internal/result"
+	"kvfanin/internal/rundir"
+	"kvfanin/internal/study"
+	"kvfanin/internal/trace"
+)
+
+func newStudy(e *env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "study [TRACE...]",
+		Short: "The whole grid over each trace, with evidence, into a run directory",
+		Long: `Replays each trace through every configuration of the grid, writes a run
+directory that kvfanin verify can check, and prints the tables of the published
+study. Without a trace it runs over a generated one (see trace generate).
+
+The directory is complete or not there: work goes on in DIR.partial.`,
+		Example: `  kvfanin study
+  kvfanin study conversation_trace.jsonl synthetic_trace.jsonl -o run
+  kvfanin study chat=/data/monday.jsonl.zst --window 50ms,200ms --capacity 6000`,
+		Args: takes(0, math.MaxInt, "TRACE"),
+	}
+	flags := cmd.Flags()
+	s := studyVerb{env: e, grid: study.DefaultGrid()}
+	gridFlags(flags, &s.grid, false)
+	warmup := warmupFlag(flags)
+	control := controlFlag(flags)
+	options := traceFlags(flags)
+	flags.StringVarP(&s.dir, "output", "o", "kvfanin-run", "run `directory`")
+	cohorts := choiceFlag(flags, "cohorts", "also write a row a cohort", "off", "parquet", "csv.gz")
+	flags.IntVar(&s.jobs, "jobs", 0, "`workers` (default all cores)")
+	flags.BoolVar(&s.create.Resume, "resume", false, "go on with an interrupted run")
+	flags.BoolVar(&s.create.Force, "force", false, "replace a run directory that is there")
+	format := formatFlag(flags)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s.cohorts, s.format = *cohorts, *format
+		s.params = study.Params{Grid: s.grid, Warmup: *warmup, Control: control(), Cohorts: *cohorts != rundir.CohortsOff}
+		return s.run(cmd.Context(), args, *options)
+	}
+	return cmd
+}
+
+// studyVerb is a call of kvfanin study.
+type studyVerb struct {
+	*env
+	grid    result.Grid
+	params  study.Params
+	dir     string
+	cohorts string
+	format  string
+	jobs    int
+	create  rundir.Options
+}
+
+func (s *studyVerb) run(ctx context.Context, args []string, options trace.Options) error {
+	if s.jobs < 0 {
+		return usageError{fmt.Errorf("--jobs %d: want at least 1", s.jobs)}
+	}
+	if s.jobs == 0 {
+		s.jobs = runtime.GOMAXPROCS(0)
+	}
+	refs, err := parseRefs(args)
+	if err != nil {
+		return err
+	}
+	var traces []*trace.Trace
+	if len(refs) == 0 {
+		t, err := builtIn(options)
+		if err != nil {
+			return err
+		}
+		traces = append(traces, t)
+	} else if traces, err = s.load(ctx, refs, options); err != nil {
+		return err
+	}
+	w, err := rundir.Create(s.dir, s.header(traces, options), s.create)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	progress := s.progress(len(traces) * len(s.grid.Configs()))
+	err = study.Run(ctx, traces, s.params, s.jobs, w, progress.done)
+	progress.end()
+	if err == nil {
+		err = w.Publish()
+	}
+	if err != nil {
+		return fmt.Errorf("%w; what is done lies in %s.partial, and --resume goes on from there", err, s.dir)
+	}
+	run, err := rundir.Open(s.dir)
+	if err != nil {
+		return err
+	}
+	r, err := report.StudyOf(run)
+	if err != nil {
+		return err
+	}
+	if err := s.print(s.format, r); err != nil {
+		return err
+	}
+	s.note("the run is in %s; kvfanin verify %s re-checks it from its files", s.dir, s.dir)
+	return nil
+}
+
+func (s *studyVerb) header(traces []*trace.Trace, o trace.Options) rundir.Header {
+	h := rundir.Header{
+		Version: Version,
+		Parameters: rundir.Parameters{
+			BlockTokens: o.BlockTokens,
+			Warmup:      s.params.Warmup.String(),
+			Grid:        s.grid,
+			Control:     controlName(s.params.Control),
+			Cohorts:     s.cohorts,
+		},
+	}
+	for _, t := range traces {
+		h.Traces = append(h.Traces, rundir.TraceEntry{
+			Name:              t.Name,
+			SHA256:            t.Source.SHA256,
+			GitBlob:           t.Source.GitBlob,
+			Bytes:             t.Source.Bytes,
+			Requests:          int64(t.Requests()),
+			Lookups:           int64(t.Lookups()),
+			DroppedDuplicates: t.Dropped,
+			Sorted:            t.Source.Sorted,
+		})
+	}
+	return h
+}
