@@ -1,7 +1,7 @@
 # `make` or `make help` lists what there is.
 
 GOLANGCI_LINT_VERSION := v2.15.0
-FUZZTIME ?= 10s
+FUZZTIME ?= 20000x
 BIN := $(CURDIR)/bin
 
 .DEFAULT_GOAL := help
@@ -26,7 +26,7 @@ $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION):
 	GOBIN=$(BIN) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 	mv $(BIN)/golangci-lint $@
 
-fuzz: ## every native fuzz target for FUZZTIME (10s)
+fuzz: ## every native fuzz target, FUZZTIME (20000x) inputs each
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u | while read -r dir; do \
 		for target in $$(grep -ohE '^func Fuzz[A-Za-z]+' $$dir/*_test.go | cut -c6-); do \
 			echo "$$dir $$target"; \
