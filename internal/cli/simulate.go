@@ -49,7 +49,7 @@ func newSimulate(e *env) *cobra.Command {
 			Config:  config,
 			Control: controlName(control()),
 			Warmup:  warmup.String(),
-			Outcome: &outcome,
+			Outcome: outcome,
 		})
 	}
 	return cmd

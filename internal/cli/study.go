@@ -40,11 +40,26 @@ The directory is complete or not there: work goes on in DIR.partial.`,
 	flags.IntVar(&s.jobs, "jobs", 0, "`workers` (default all cores)")
 	flags.BoolVar(&s.create.Resume, "resume", false, "go on with an interrupted run")
 	flags.BoolVar(&s.create.Force, "force", false, "replace a run directory that is there")
+	explain := flags.Bool("explain", false, "print what would be run, and why not more; run nothing")
+	noCollapse := flags.Bool("no-collapse", false, "run every configuration by itself; changes no result")
 	format := formatFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s.cohorts, s.format = *cohorts, *format
-		s.params = study.Params{Grid: s.grid, Warmup: *warmup, Control: control(), Cohorts: *cohorts != rundir.CohortsOff}
-		return s.run(cmd.Context(), args, *options)
+		s.params = study.Params{
+			Grid:       s.grid,
+			Warmup:     *warmup,
+			Control:    control(),
+			Cohorts:    *cohorts != rundir.CohortsOff,
+			NoCollapse: *noCollapse,
+		}
+		traces, err := s.traces(cmd.Context(), args, *options)
+		if err != nil {
+			return err
+		}
+		if *explain {
+			return s.explain(traces)
+		}
+		return s.run(cmd.Context(), traces, *options)
 	}
 	return cmd
 }
@@ -61,26 +76,53 @@ type studyVerb struct {
 	create  rundir.Options
 }
 
-func (s *studyVerb) run(ctx context.Context, args []string, options trace.Options) error {
+// traces reads the traces named, or makes the built-in one if none are.
+func (s *studyVerb) traces(ctx context.Context, args []string, options trace.Options) ([]*trace.Trace, error) {
+	refs, err := parseRefs(args)
+	if err != nil {
+		return nil, err
+	}
+	if len(refs) == 0 {
+		t, err := builtIn(options)
+		return []*trace.Trace{t}, err
+	}
+	return s.load(ctx, refs, options)
+}
+
+// explain prints the plan of each trace.
+func (s *studyVerb) explain(traces []*trace.Trace) error {
+	var plan report.Plan
+	for _, t := range traces {
+		x, err := study.Explain(t, s.params)
+		if err != nil {
+			return err
+		}
+		plan.Traces = append(plan.Traces, report.TracePlan{
+			Trace:          x.Trace,
+			Configurations: x.Configurations,
+			Instances:      x.Instances,
+			Streams:        x.Streams,
+			Experiments:    x.Experiments,
+			Unbounded:      x.Unbounded,
+			PrefixTree:     x.PrefixTree,
+			Steps: []report.Step{
+				{Reason: "nothing: every configuration by itself", Lookups: x.Lookups},
+				{Reason: "instances that serve the same requests", Lookups: x.AfterRequests},
+				{Reason: "windows that make the same comparisons", Lookups: x.AfterWindows},
+				{Reason: "capacities that hold all blocks", Lookups: x.AfterCapacities},
+				{Reason: "all windows and lookups where all fit", Lookups: x.AfterUnbounded},
+			},
+		})
+	}
+	return s.print(s.format, &plan)
+}
+
+func (s *studyVerb) run(ctx context.Context, traces []*trace.Trace, options trace.Options) error {
 	if s.jobs < 0 {
 		return usageError{fmt.Errorf("--jobs %d: want at least 1", s.jobs)}
 	}
 	if s.jobs == 0 {
 		s.jobs = runtime.GOMAXPROCS(0)
-	}
-	refs, err := parseRefs(args)
-	if err != nil {
-		return err
-	}
-	var traces []*trace.Trace
-	if len(refs) == 0 {
-		t, err := builtIn(options)
-		if err != nil {
-			return err
-		}
-		traces = append(traces, t)
-	} else if traces, err = s.load(ctx, refs, options); err != nil {
-		return err
 	}
 	w, err := rundir.Create(s.dir, s.header(traces, options), s.create)
 	if err != nil {

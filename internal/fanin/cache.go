@@ -1,80 +1,118 @@
 package fanin
 
-// record is all that is known of one block at one instance: its place in the
-// LRU list and its open cohort. Sixteen bytes, four to a cache line, since a
-// lookup that misses the caches of the machine should miss them once.
+// record is all that is known of one block at one instance. Eight bytes, eight
+// to a cache line, since a lookup that misses the caches of the machine should
+// miss them once.
 type record struct {
-	next   uint32 // towards the least recently used end; absent if not cached
-	prev   uint32 // towards the most recently used end
-	leader uint32 // of the open cohort
-	fanIn  uint32 // attempts in the open cohort so far; 0 if none is open
+	used uint32 // last place in the order of use, 0 if the block is not cached
+	load uint32 // place among the loads of its last one; see flight
 }
 
-const absent = ^uint32(0)
-
-// cache is the records of an instance's blocks, and an LRU list that runs
-// through those that are cached. One more record, the last, closes the list
-// to a ring: its next is the most recently used block, its prev the least.
+// cache is an LRU cache. The order of use is a log: using a block writes it at
+// the end, and its older places no longer count. The least recently used block
+// is therefore the first in the log that stands in its last place. Compared
+// with a linked list, a use touches one record and not three.
 type cache struct {
-	record []record
+	record []record // of each block
+	log    []uint32 // blocks in the order of use; place 0 is not used
+	next   uint32   // the place of the next use
+	oldest uint32   // no block has its last place before this
 	size   int
 	limit  int
 }
 
 // reset empties the cache, for block numbers below blocks.
 func (c *cache) reset(blocks, capacity int) {
-	if cap(c.record) <= blocks {
-		c.record = make([]record, blocks+1)
+	if cap(c.record) < blocks {
+		c.record = make([]record, blocks)
 	}
-	c.record = c.record[:blocks+1]
-	for i := range c.record {
-		c.record[i] = record{next: absent}
+	c.record = c.record[:blocks]
+	clear(c.record)
+	c.size, c.limit = 0, min(capacity, blocks)
+	places := 4*c.limit + 64
+	if cap(c.log) < places {
+		c.log = make([]uint32, places)
 	}
-	end := uint32(blocks)
-	c.record[end] = record{next: end, prev: end}
-	c.size, c.limit = 0, capacity
+	c.log = c.log[:places]
+	c.next, c.oldest = 1, 1
 }
 
-// holds reports whether block b is cached.
-func (c *cache) holds(b uint32) bool { return c.record[b].next != absent }
-
-// touch moves a cached block to the most recently used end.
-func (c *cache) touch(b uint32) {
-	r := &c.record[b]
-	c.record[r.prev].next = r.next
-	c.record[r.next].prev = r.prev
-	c.front(b, r)
-}
-
-// enter puts block b, whose record is r, at the most recently used end,
-// whether it was cached or not. The least recently used block is evicted to
-// make room.
-func (c *cache) enter(b uint32, r *record) {
-	if r.next != absent {
-		c.touch(b)
+// reserve makes room in the log for n more uses, by moving the last places to
+// its front. No more than limit of them are there, so this is rare enough to
+// cost next to nothing a use.
+func (c *cache) reserve(n int) {
+	if int(c.next)+n <= len(c.log) {
 		return
 	}
-	if c.size < c.limit {
-		c.size++
-	} else {
-		c.evict()
+	next := uint32(1)
+	for place := c.oldest; place < c.next; place++ {
+		b := c.log[place]
+		if r := &c.record[b]; r.used == place {
+			r.used = next
+			c.log[next] = b
+			next++
+		}
 	}
-	c.front(b, r)
+	c.next, c.oldest = next, 1
+	if more := int(next) + n - len(c.log); more > 0 {
+		c.log = append(c.log, make([]uint32, more)...)
+	}
 }
 
-func (c *cache) front(b uint32, r *record) {
-	end := uint32(len(c.record) - 1)
-	ring := &c.record[end]
-	r.prev, r.next = end, ring.next
-	c.record[ring.next].prev = b
-	ring.next = b
+// use makes block b, which is cached or for which there is room, the most
+// recently used. The log has room for it.
+func (c *cache) use(b uint32) {
+	c.log[c.next] = b
+	c.record[b].used = c.next
+	c.next++
 }
 
-func (c *cache) evict() {
-	end := uint32(len(c.record) - 1)
-	ring := &c.record[end]
-	last := &c.record[ring.prev]
-	ring.prev = last.prev
-	c.record[last.prev].next = end
-	last.next = absent
+// enter puts the blocks of loads that are over, from place first up to end, at
+// the most recently used end, whether they were cached or not, and evicts the
+// least recently used to make room. It reports whether each load had a fan-in
+// of 1.
+func (c *cache) enter(f *flight, first, end uint32) (alone bool) {
+	c.reserve(int(end - first))
+	record, log := c.record, c.log
+	next, oldest := c.next, c.oldest
+	var others uint32
+	for place := first; place != end; place++ {
+		l := f.at(place)
+		others |= l.fanIn ^ 1
+		if l.fanIn == 0 {
+			continue
+		}
+		r := &record[l.block]
+		if r.used == 0 {
+			if c.size < c.limit {
+				c.size++
+			} else {
+				for { // until the block that stands there stands nowhere later
+					last := &record[log[oldest]]
+					oldest++
+					if last.used == oldest-1 {
+						last.used = 0
+						break
+					}
+				}
+			}
+		}
+		r.used = next
+		log[next] = l.block
+		next++
+	}
+	c.next, c.oldest = next, oldest
+	return others == 0
+}
+
+// hitPrefix uses the blocks up to the first that is not cached and returns
+// their number.
+func (c *cache) hitPrefix(blocks []uint32) int {
+	for n, b := range blocks {
+		if c.record[b].used == 0 {
+			return n
+		}
+		c.use(b)
+	}
+	return len(blocks)
 }

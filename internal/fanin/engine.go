@@ -11,10 +11,6 @@ type Engine struct {
 	counts [Phases]Counts
 	fanIn  [Phases][]int64 // cohorts with a fan-in above 1, by fan-in
 
-	// attempted is the request that last attempted each block: what
-	// SlidingWindow needs, and nil without it.
-	attempted []uint32
-
 	observer Observer
 	cohorts  []Cohort // seen, not yet told
 	joins    []Joins
@@ -38,19 +34,17 @@ func (e *Engine) Run(s *Stream, c Config, o Observer) ([Phases]Counts, error) {
 		}
 		blocks := s.Block[s.Offset[i]:s.Offset[i+1]]
 		e.flight.reserve(len(blocks))
-		hits := 0
+		e.cache.reserve(len(blocks))
+		var hits int
 		if c.Lookup == ContiguousPrefix {
-			for hits < len(blocks) && e.cache.holds(blocks[hits]) {
-				e.cache.touch(blocks[hits])
-				hits++
-			}
+			hits = e.cache.hitPrefix(blocks)
 			for _, b := range blocks[hits:] {
 				e.attempt(i, b)
 			}
 		} else {
 			for _, b := range blocks {
-				if e.cache.holds(b) {
-					e.cache.touch(b)
+				if e.cache.record[b].used != 0 {
+					e.cache.use(b)
 					hits++
 				} else {
 					e.attempt(i, b)
@@ -58,7 +52,7 @@ func (e *Engine) Run(s *Stream, c Config, o Observer) ([Phases]Counts, error) {
 			}
 		}
 		e.flight.end[i] = e.flight.tail
-		counts := &e.counts[e.phase(i)]
+		counts := &e.counts[e.stream.phase(i)]
 		counts.Requests++
 		counts.Hits += int64(hits)
 		counts.Attempts += int64(len(blocks) - hits)
@@ -77,92 +71,87 @@ func (e *Engine) Run(s *Stream, c Config, o Observer) ([Phases]Counts, error) {
 	return e.result(), nil
 }
 
-func (e *Engine) phase(request int) int {
-	if request < e.stream.Steady {
-		return 0
-	}
-	return 1
-}
-
 // attempt makes request i join the open cohort of block b, or lead a new one.
 func (e *Engine) attempt(i int, b uint32) {
 	r := &e.cache.record[b]
-	if r.fanIn > 0 {
-		e.join(i, b, r)
+	if l := e.flight.open(b, r.load); l != nil {
+		e.join(i, l)
 		return
 	}
-	r.leader, r.fanIn = uint32(i), 1
-	if e.config.Control == InsertOnMiss {
-		e.close(b, r)
-		return
-	}
-	e.start(i, b)
-}
-
-// start puts the load of block b into flight, begun at the arrival of
-// request i.
-func (e *Engine) start(i int, b uint32) {
-	e.flight.start(b)
-	if e.config.Control == SlidingWindow {
-		e.attempted[b] = uint32(i)
+	l := load{block: b, leader: uint32(i), fanIn: 1}
+	r.load = e.flight.start(l)
+	if e.config.Control == InsertOnMiss { // the load is over, and takes no place
+		e.cache.enter(&e.flight, r.load, e.flight.tail)
+		e.close(&l)
+		e.flight.tail = r.load
 	}
 }
 
-func (e *Engine) join(i int, b uint32, r *record) {
-	r.fanIn++
-	phase := e.phase(i)
+func (e *Engine) join(i int, l *load) {
+	l.fanIn++
+	phase := e.stream.phase(i)
 	e.counts[phase].Joins++
-	if e.phase(int(r.leader)) != phase {
+	if e.stream.phase(int(l.leader)) != phase {
 		e.counts[phase].BoundaryJoins++
 	}
+	if e.observer.Joins != nil {
+		e.tellJoin(l.leader, uint32(i))
+	}
 	if e.config.Control == SlidingWindow {
-		e.start(i, b)
+		// The load starts again, and its older place is over.
+		e.cache.record[l.block].load = e.flight.start(*l)
+		l.fanIn = 0
 	}
-	if e.observer.Joins == nil {
-		return
-	}
-	if n := len(e.joins); n > 0 && e.joins[n-1].Leader == r.leader && e.joins[n-1].Joiner == uint32(i) {
+}
+
+func (e *Engine) tellJoin(leader, joiner uint32) {
+	if n := len(e.joins); n > 0 && e.joins[n-1].Leader == leader && e.joins[n-1].Joiner == joiner {
 		e.joins[n-1].Blocks++
 		return
 	}
 	if len(e.joins) == batch {
 		e.tell()
 	}
-	e.joins = append(e.joins, Joins{Leader: r.leader, Joiner: uint32(i), Blocks: 1})
+	e.joins = append(e.joins, Joins{Leader: leader, Joiner: joiner, Blocks: 1})
 }
 
 // complete ends the loads that request i started, in the order it did.
 func (e *Engine) complete(i int) {
 	f := &e.flight
-	for ; f.head != f.end[i]; f.head++ {
-		b := f.ring[f.head&uint32(len(f.ring)-1)]
-		if e.config.Control == SlidingWindow && e.attempted[b] != uint32(i) {
-			continue // a later join restarted the window
+	first, end := f.head, f.end[i]
+	if first == end {
+		return
+	}
+	f.head = end
+	alone := e.cache.enter(f, first, end)
+	if alone && e.observer.Cohorts == nil {
+		e.counts[e.stream.phase(i)].Cohorts += int64(end - first)
+		return
+	}
+	for place := first; place != end; place++ {
+		if l := f.at(place); l.fanIn > 0 { // else it was started again
+			e.close(l)
 		}
-		e.close(b, &e.cache.record[b])
 	}
 }
 
-// close ends the cohort of block b, which is now cached.
-func (e *Engine) close(b uint32, r *record) {
-	fanIn := r.fanIn
-	r.fanIn = 0
-	e.cache.enter(b, r)
-	phase := e.phase(int(r.leader))
+// close ends the cohort of a load that is over.
+func (e *Engine) close(l *load) {
+	phase := e.stream.phase(int(l.leader))
 	e.counts[phase].Cohorts++
-	if fanIn > 1 {
+	if l.fanIn > 1 {
 		h := e.fanIn[phase]
-		for len(h) <= int(fanIn) {
+		for len(h) <= int(l.fanIn) {
 			h = append(h, 0)
 		}
-		h[fanIn]++
+		h[l.fanIn]++
 		e.fanIn[phase] = h
 	}
 	if e.observer.Cohorts != nil {
 		if len(e.cohorts) == batch {
 			e.tell()
 		}
-		e.cohorts = append(e.cohorts, Cohort{Block: b, Leader: r.leader, FanIn: fanIn})
+		e.cohorts = append(e.cohorts, Cohort{Block: l.block, Leader: l.leader, FanIn: l.fanIn})
 	}
 }
 
@@ -186,10 +175,6 @@ func (e *Engine) reset(s *Stream, c Config, o Observer) {
 	for phase := range e.fanIn {
 		e.fanIn[phase] = e.fanIn[phase][:0]
 	}
-	e.attempted = nil
-	if c.Control == SlidingWindow {
-		e.attempted = make([]uint32, s.Blocks)
-	}
 	e.cohorts, e.joins, e.err = e.cohorts[:0], e.joins[:0], nil
 }
 
@@ -198,15 +183,20 @@ func (e *Engine) reset(s *Stream, c Config, o Observer) {
 func (e *Engine) result() [Phases]Counts {
 	counts := e.counts
 	for phase := range counts {
-		c := &counts[phase]
-		if c.Cohorts == 0 {
-			continue
-		}
-		c.FanIn = append([]int64{0, 0}, e.fanIn[phase][min(2, len(e.fanIn[phase])):]...)
-		c.FanIn[1] = c.Cohorts
-		for _, cohorts := range c.FanIn[2:] {
-			c.FanIn[1] -= cohorts
-		}
+		counts[phase].FanIn = withSingles(e.fanIn[phase], counts[phase].Cohorts)
 	}
 	return counts
+}
+
+// withSingles returns the distribution of cohorts over their fan-in, of which
+// above has those with more than one attempt. It shares no memory with it.
+func withSingles(above []int64, cohorts int64) []int64 {
+	if cohorts == 0 {
+		return nil
+	}
+	all := append([]int64{0, cohorts}, above[min(2, len(above)):]...)
+	for _, n := range all[2:] {
+		all[1] -= n
+	}
+	return all
 }

@@ -88,12 +88,20 @@ type Stream struct {
 	ArrivalMS []int64  // never decreasing
 	Offset    []int64  // one more than requests
 	Block     []uint32 // block numbers below Blocks; a request has each at most once
-	Blocks    int      // how many block numbers there are; below 1<<32 - 1
+	Blocks    int      // how many block numbers there are; below 1<<32 - 2
 	Steady    int      // requests before this one are warm-up, the rest steady
 }
 
 // Phases is the number of phases: warm-up is 0, steady is 1.
 const Phases = 2
+
+// phase returns the phase of request i.
+func (s *Stream) phase(i int) int {
+	if i < s.Steady {
+		return 0
+	}
+	return 1
+}
 
 // Counts is what happened in one phase. Requests to BoundaryJoins count in the
 // phase of the request they belong to, Cohorts and FanIn in the phase of their

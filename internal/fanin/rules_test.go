@@ -104,9 +104,10 @@ func show(out *strings.Builder, e *Engine, requests []reference.Request, s *Stre
 		return '?'
 	}
 	var cached []string
-	end := uint32(len(e.cache.record) - 1)
-	for b := e.cache.record[end].next; b != end; b = e.cache.record[b].next {
-		cached = append(cached, string(name(b)))
+	for place := e.cache.next - 1; place > 0; place-- {
+		if b := e.cache.log[place]; e.cache.record[b].used == place {
+			cached = append(cached, string(name(b)))
+		}
 	}
 	var before [3]int64
 	for i := range requests {

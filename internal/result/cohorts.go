@@ -64,9 +64,10 @@ func NewCohortWriter(w io.Writer, format CohortFormat, config Config) (CohortWri
 // ReadCohorts yields the cohorts of a file of size bytes in batches, in bounded
 // memory; a batch is valid until the next. After an error it yields no more.
 //
-// Where it yields no error it has read the file to its end: every row is of
-// the configuration, every checksum in the file is right, and nothing is cut
-// off or added.
+// Where it yields no error and is not stopped it has read all rows there are:
+// each is of the configuration, every checksum on the way is right, and nothing
+// is cut off. Bytes that hold no row may still be other than written; a checksum
+// of the whole file is for its keeper.
 func ReadCohorts(r io.ReaderAt, size int64, format CohortFormat, config Config) iter.Seq2[[]Cohort, error] {
 	for _, f := range cohortFormats {
 		if f.format == format {

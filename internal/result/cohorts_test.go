@@ -3,6 +3,7 @@ package result
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"io"
 	"math"
@@ -123,6 +124,11 @@ func TestCohortColumns(t *testing.T) {
 		t.Errorf("Parquet columns %s, want %s", got, want)
 	}
 
+	// No signed column holds every hash.
+	if schema := parquetSchema.String(); !strings.Contains(schema, "required int64 block_hash (INT(64,false));") {
+		t.Errorf("Parquet schema %s", schema)
+	}
+
 	gz, err := gzip.NewReader(bytes.NewReader(cohortFile(t, CohortCSV, cohortConfig, extremes[1:2], 1)))
 	if err != nil {
 		t.Fatal(err)
@@ -180,12 +186,20 @@ func TestCohortErrors(t *testing.T) {
 		if err := writeCohorts(failingWriter{full}, format, cohortConfig, benchmarkCohorts(50_000, true), 1000); !errors.Is(err, full) {
 			t.Errorf("write: %v", err)
 		}
-		for _, file := range []string{"", "x", "PAR1", "PAR1PAR1", "PAR1\xff\xff\xff\xffPAR1", strings.Repeat("\x00", 1000)} {
+		for _, file := range []string{"", "x", "PAR1\x00\x00\x00\x00PAR1", "PAR1", "PAR1PAR1", "PAR1\xff\xff\xff\xffPAR1", strings.Repeat("\x00", 1000)} {
 			if got, err := readCohorts([]byte(file), format, cohortConfig); err == nil {
 				t.Errorf("%q reads as %v", file, got)
 			}
 		}
 	})
+}
+
+// The length of a footer is held against the file before so much is allocated.
+func TestCohortParquetFooterLength(t *testing.T) {
+	_, err := readCohorts([]byte("PAR1\xff\xff\xff\xffPAR1"), CohortParquet, cohortConfig)
+	if err == nil || err.Error() != "a Parquet footer of 4294967295 bytes in a file of 12" {
+		t.Errorf("error %v", err)
+	}
 }
 
 // A reader may stop in the middle of a file.
@@ -228,10 +242,14 @@ func TestCohortFileIsWhole(t *testing.T) {
 				t.Errorf("cut to %d of %d bytes: no error", n, len(file))
 			}
 		}
-		for _, more := range [][]byte{{0}, {'\n'}, file} {
-			if format == CohortParquet && len(more) > 1 {
-				// A second file at the end is a Parquet file whose offsets are
-				// wrong: it is read from the end.
+		var emptyMember bytes.Buffer
+		if err := gzip.NewWriter(&emptyMember).Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, more := range [][]byte{{0}, {'\n'}, emptyMember.Bytes(), file} {
+			if format == CohortParquet && len(more) == len(file) {
+				// Parquet is read from its end, and what is there says where the
+				// rest lies: the first copy.
 				continue
 			}
 			if _, err := readCohorts(slices.Concat(file, more), format, cohortConfig); err == nil {
@@ -313,6 +331,41 @@ func TestCohortCSVRefuses(t *testing.T) {
 	}
 }
 
+// A footer that lies about how many rows there are is found out, and not
+// believed: 150 is in it as the rows of the file, the rows of the row group and
+// the values of each column.
+func TestCohortParquetRowCount(t *testing.T) {
+	cohorts := benchmarkCohorts(150, false)
+	file := cohortFile(t, CohortParquet, cohortConfig, cohorts, len(cohorts))
+	footer := len(file) - 8 - int(binary.LittleEndian.Uint32(file[len(file)-8:]))
+	count, less := binary.AppendVarint(nil, 150), binary.AppendVarint(nil, 149)
+	var errs []string
+	for i := footer; i < len(file)-8; i++ {
+		if !bytes.HasPrefix(file[i:], count) {
+			continue
+		}
+		copy(file[i:], less)
+		got, err := readCohorts(file, CohortParquet, cohortConfig)
+		copy(file[i:], count)
+		if err != nil {
+			errs = append(errs, err.Error())
+		} else if !slices.Equal(got, cohorts) {
+			t.Errorf("byte %d: %d cohorts and no error", i, len(got))
+		}
+	}
+	want := []string{
+		"149 rows in all, 150 in the row groups",
+		"150 rows in all, 149 in the row groups",
+	}
+	if !slices.Equal(errs, want) {
+		t.Errorf("errors %q, want %q", errs, want)
+	}
+	all := append(slices.Clone(file[:footer]), bytes.ReplaceAll(file[footer:], count, less)...)
+	if _, err := readCohorts(all, CohortParquet, cohortConfig); err == nil || err.Error() != "column lookup: goes on after the row group" {
+		t.Errorf("all counts: error %v", err)
+	}
+}
+
 // Parquet of another schema, or with a phase that is none, is refused.
 func TestCohortParquetRefuses(t *testing.T) {
 	file := func(write func(w io.Writer) error) []byte {
@@ -362,7 +415,7 @@ func TestCohortEditsAreFound(t *testing.T) {
 		{"fan-in one less", func(c *Cohort) { c.FanIn-- }},
 		{"fan-in huge", func(c *Cohort) { c.FanIn = math.MaxInt64 }},
 		{"other phase", func(c *Cohort) { c.Phase = 1 - c.Phase }},
-		{"no phase", func(c *Cohort) { c.Phase = 2 }},
+		{"no phase", func(c *Cohort) { c.Phase = Phases }},
 	}
 	for config, rows := range s.rows.ByConfig() {
 		cohorts := s.cohorts[config]
@@ -387,6 +440,14 @@ func TestCohortEditsAreFound(t *testing.T) {
 			}
 			find("a lost row", slices.Delete(slices.Clone(cohorts), i, i+1))
 			find("a doubled row", slices.Insert(slices.Clone(cohorts), i, cohorts[i]))
+			without := cohorts[i]
+			without.FanIn = 0
+			find("a row without attempts", slices.Insert(slices.Clone(cohorts), i, without))
+			if i > 0 && cohorts[i-1].Phase < cohorts[i].Phase && cohorts[i-1].FanIn == cohorts[i].FanIn {
+				edited := slices.Clone(cohorts)
+				edited[i-1].Phase, edited[i].Phase = Steady, Warmup
+				find("phases in the other order", edited)
+			}
 			if i > 0 && cohorts[i-1].Instance == cohorts[i].Instance && cohorts[i-1].LeaderRequest < cohorts[i].LeaderRequest {
 				swapped := slices.Clone(cohorts)
 				swapped[i-1], swapped[i] = swapped[i], swapped[i-1]

@@ -2,6 +2,9 @@
 // the rows, their columns and units, how they are written as CSV and Parquet,
 // and the identities that hold between them.
 //
+// The tables are in csv.go, the cohort files in cohorts.go, one file of this
+// package a format.
+//
 // It knows neither the engine that counted nor the directory the rows lie in,
 // so that a table can be made again from files alone. Start with PhaseRow and
 // Tally; the identities are in identity.go.

@@ -213,6 +213,70 @@ func disturbAll[R any](t *testing.T, table *Table[R], of func(*Rows) *[]R, place
 	}
 }
 
+// A fan-in of no cohort, or of no attempt, adds nothing to any sum: it is found
+// as a row that should not be there.
+func TestEmptyFanInsAreFound(t *testing.T) {
+	for _, empty := range []FanInCount{{0, 0}, {0, 1}, {2, 0}} {
+		s := sampleStudy()
+		at := s.rows.FanIns[0]
+		if s.rows.FanIns[1].place() != at.place() {
+			t.Fatalf("one fan-in at %+v", at)
+		}
+		rest := s.rows.FanIns[1:]
+		at.FanInCount = empty
+		if empty.FanIn < s.rows.FanIns[0].FanIn {
+			rest = s.rows.FanIns
+		} else if rest[0].FanIn <= empty.FanIn {
+			rest = rest[1:]
+		}
+		i := len(s.rows.FanIns) - len(rest)
+		s.rows.FanIns = slices.Insert(s.rows.FanIns, i, at)
+		if v := s.rows.Violations(&s.facts); len(v) == 0 || v[0].File != "fanin.csv" || v[0].Identity != completeness {
+			t.Errorf("%+v: violations %v", empty, v)
+		}
+	}
+}
+
+// Two edits that make up for each other in every sum are found where another
+// configuration must have counted the same.
+func TestCompensatedEditsAreFound(t *testing.T) {
+	s := sampleStudy()
+	// The first configuration is one instance with a window under the gap.
+	r := &s.rows.Relations[1]
+	if r.Repeat == 0 {
+		t.Fatalf("no repeat in %+v", r)
+	}
+	r.Repeat--
+	r.Branch++
+	found := s.rows.Violations(&s.facts)
+	if len(found) == 0 || found[0].File != "relations.csv" {
+		t.Errorf("relations: violations %v", found)
+	}
+
+	s = sampleStudy()
+	config := s.facts.Grid.Configs()[2] // one instance, the long window
+	if config.WindowMS != 20 || config.Instances != 1 {
+		t.Fatalf("configuration %+v", config)
+	}
+	var at []*FanInRow // of fan-in 1, 2, 3, 4 and so on
+	for i := range s.rows.FanIns {
+		if r := &s.rows.FanIns[i]; r.Config == config && r.Phase == Steady {
+			at = append(at, r)
+		}
+	}
+	if len(at) < 5 || at[3].FanIn != 4 || at[2].Cohorts < 2 {
+		t.Fatalf("fan-ins %+v", at)
+	}
+	// Two cohorts of 3 are now one of 2 and one of 4.
+	at[1].Cohorts++
+	at[2].Cohorts -= 2
+	at[3].Cohorts++
+	found = s.rows.Violations(&s.facts)
+	if len(found) == 0 || found[len(found)-1].File != "fanin.csv" {
+		t.Errorf("fan-ins: violations %v", found)
+	}
+}
+
 // The facts are held against the rows, not the rows against each other alone.
 func TestFactsAreHeld(t *testing.T) {
 	for name, edit := range map[string]func(*Facts){

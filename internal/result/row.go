@@ -127,6 +127,13 @@ type Relations struct {
 	Branch    int64 // anything else: a shared head
 }
 
+// Add adds s to r.
+func (r *Relations) Add(s Relations) {
+	r.Repeat += s.Repeat
+	r.Extension += s.Extension
+	r.Branch += s.Branch
+}
+
 // RelationRow is a row of relations.csv: one configuration, one phase (of the
 // joining request).
 type RelationRow struct {

@@ -34,6 +34,22 @@ type Params struct {
 	Warmup  Share
 	Control fanin.Control
 	Cohorts bool // also write a row a cohort
+	// NoCollapse runs every configuration by itself, also those that are
+	// proved to be one experiment. It changes no result.
+	NoCollapse bool
+}
+
+// check returns an error if there is a configuration the model does not have.
+func (p *Params) check() error {
+	for _, c := range p.Grid.Configs() {
+		if _, err := p.model(c); err != nil {
+			return err
+		}
+		if _, err := route.ByName(c.Routing); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // model returns the model's form of a configuration.

@@ -9,88 +9,74 @@ import (
 	"kvfanin/internal/trace"
 )
 
-// routed is a trace dealt out to a number of instances under one policy: what
-// all configurations that differ in lookup, capacity or window share.
-type routed struct {
-	trace   *trace.Trace
-	streams []stream
+// instanceOutcome is what one instance gave.
+type instanceOutcome struct {
+	tallies   [result.Phases]result.Tally
+	relations [result.Phases]result.Relations
 }
 
-// deal deals a trace out to its instances under a policy.
-func deal(t *trace.Trace, policy route.Policy, instances, steady int) *routed {
-	return &routed{t, split(t, policy.Assign(t, instances), instances, steady)}
-}
-
-// Simulate runs one configuration on a trace.
-func Simulate(t *trace.Trace, c result.Config, warmup Share, control fanin.Control) (result.Outcome, error) {
-	p := Params{Warmup: warmup, Control: control}
-	model, err := p.model(c)
-	if err != nil {
-		return result.Outcome{}, err
-	}
-	policy, err := route.ByName(c.Routing)
-	if err != nil {
-		return result.Outcome{}, err
-	}
-	if c.Instances < 1 {
-		return result.Outcome{}, fmt.Errorf("instances %d: want at least 1", c.Instances)
-	}
-	return new(replayer).replay(deal(t, policy, c.Instances, SteadyFrom(t, warmup)), model, nil)
-}
-
-// replayer runs configurations, one at a time, in memory it keeps.
+// replayer runs streams, one at a time, in memory it keeps.
 type replayer struct {
-	engine  fanin.Engine
-	cohorts []result.Cohort
+	engine    fanin.Engine
+	unbounded fanin.Unbounded
+	cohorts   []result.Cohort
 }
 
-// replay runs one configuration over every instance. Each cohort goes to
-// write, in batches that it must not keep, instance by instance and in the
-// order the loads started; write may be nil.
-func (r *replayer) replay(in *routed, c fanin.Config, write func([]result.Cohort) error) (result.Outcome, error) {
-	outcome := result.Outcome{Instances: make([][result.Phases]result.Tally, len(in.streams))}
-	for k := range in.streams {
-		s := &in.streams[k]
-		observer := fanin.Observer{Joins: func(joins []fanin.Joins) error {
-			for _, j := range joins {
-				relations := &outcome.Relations[s.phase(j.Joiner)]
-				relate(in.trace, int(s.request[j.Leader]), int(s.request[j.Joiner]), int64(j.Blocks), relations)
-			}
-			return nil
-		}}
-		if write != nil {
-			observer.Cohorts = func(cohorts []fanin.Cohort) error {
-				r.cohorts = r.cohorts[:0]
-				for _, c := range cohorts {
-					r.cohorts = append(r.cohorts, result.Cohort{
-						Instance:      int32(k),
-						BlockHash:     in.trace.Hash[s.block[c.Block]],
-						LeaderRequest: int64(s.request[c.Leader]),
-						StartMS:       s.ArrivalMS[c.Leader],
-						FanIn:         int64(c.FanIn),
-						Phase:         s.phase(c.Leader),
-					})
-				}
-				return write(r.cohorts)
-			}
+// replay runs one configuration on the stream of instance k. Each cohort goes
+// to write, in batches that it must not keep, in the order the loads started;
+// write may be nil.
+func (r *replayer) replay(s *stream, k int, c fanin.Config, write func([]result.Cohort) error) (instanceOutcome, error) {
+	var out instanceOutcome
+	observer := fanin.Observer{Joins: func(joins []fanin.Joins) error {
+		for _, j := range joins {
+			out.relations[s.phase(j.Joiner)].Add(s.relate(j))
 		}
-		counts, err := r.engine.Run(&s.Stream, c, observer)
-		if err != nil {
-			return result.Outcome{}, err
-		}
-		for phase := range counts {
-			outcome.Instances[k][phase] = tally(&counts[phase])
+		return nil
+	}}
+	if write != nil {
+		observer.Cohorts = func(cohorts []fanin.Cohort) error {
+			r.cohorts = r.cohorts[:0]
+			for _, c := range cohorts {
+				r.cohorts = append(r.cohorts, result.Cohort{
+					Instance:      int32(k),
+					BlockHash:     s.trace.Hash[s.block[c.Block]],
+					LeaderRequest: int64(s.request[c.Leader]),
+					StartMS:       s.ArrivalMS[c.Leader],
+					FanIn:         int64(c.FanIn),
+					Phase:         s.phase(c.Leader),
+				})
+			}
+			return write(r.cohorts)
 		}
 	}
-	return outcome, nil
+	counts, err := r.engine.Run(&s.Stream, c, observer)
+	if err != nil {
+		return instanceOutcome{}, err
+	}
+	for phase := range counts {
+		out.tallies[phase] = tally(&counts[phase])
+	}
+	return out, nil
 }
 
-// phase returns the phase of request i of the stream.
-func (s *stream) phase(i uint32) result.Phase {
-	if int(i) < s.Steady {
-		return result.Warmup
+// replayUnbounded runs a stream whose blocks all fit into the cache under each
+// of windows, which ascend.
+func (r *replayer) replayUnbounded(s *stream, windows []fanin.Window) []instanceOutcome {
+	out := make([]instanceOutcome, len(windows))
+	counts := r.unbounded.Run(&s.Stream, windows, func(joins []fanin.JoinsFrom) {
+		for _, j := range joins {
+			relations := s.relate(j.Joins)
+			for k := j.Window; k < len(windows); k++ {
+				out[k].relations[s.phase(j.Joiner)].Add(relations)
+			}
+		}
+	})
+	for k := range out {
+		for phase := range counts[k] {
+			out[k].tallies[phase] = tally(&counts[k][phase])
+		}
 	}
-	return result.Steady
+	return out
 }
 
 func tally(c *fanin.Counts) result.Tally {
@@ -106,4 +92,47 @@ func tally(c *fanin.Counts) result.Tally {
 		},
 		FanIn: result.FanInFromCounts(c.FanIn),
 	}
+}
+
+// replayAll runs one configuration on every instance.
+func (r *replayer) replayAll(streams []stream, c fanin.Config, write func([]result.Cohort) error) (*result.Outcome, error) {
+	outcome := newOutcome(len(streams))
+	for k := range streams {
+		out, err := r.replay(&streams[k], k, c, write)
+		if err != nil {
+			return nil, err
+		}
+		put(outcome, k, &out)
+	}
+	return outcome, nil
+}
+
+func newOutcome(instances int) *result.Outcome {
+	return &result.Outcome{Instances: make([][result.Phases]result.Tally, instances)}
+}
+
+// put makes what instance k gave part of an outcome.
+func put(o *result.Outcome, k int, out *instanceOutcome) {
+	o.Instances[k] = out.tallies
+	for phase := range out.relations {
+		o.Relations[phase].Add(out.relations[phase])
+	}
+}
+
+// Simulate runs one configuration on a trace.
+func Simulate(t *trace.Trace, c result.Config, warmup Share, control fanin.Control) (*result.Outcome, error) {
+	p := Params{Warmup: warmup, Control: control}
+	model, err := p.model(c)
+	if err != nil {
+		return nil, err
+	}
+	policy, err := route.ByName(c.Routing)
+	if err != nil {
+		return nil, err
+	}
+	if c.Instances < 1 {
+		return nil, fmt.Errorf("instances %d: want at least 1", c.Instances)
+	}
+	streams := split(t, policy.Assign(t, c.Instances), all(c.Instances), SteadyFrom(t, warmup))
+	return new(replayer).replayAll(streams, model, nil)
 }

@@ -3,37 +3,60 @@ package study
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
 	"kvfanin/internal/fanin"
 	"kvfanin/internal/profile"
 	"kvfanin/internal/result"
-	"kvfanin/internal/route"
 	"kvfanin/internal/rundir"
 	"kvfanin/internal/trace"
 )
 
-// task is one configuration on one trace.
-type task struct {
-	trace  int
-	config int // index in the grid's configurations
-	model  fanin.Config
-	routed func() *routed // shared; made by the first task that asks
-}
+// task is work that a worker takes on as a whole.
+type task func(*replayer) error
 
 // Run runs the grid over each trace with a number of workers and commits every
 // configuration to w, apart from those that are already there. It stops early
 // when ctx is done or a configuration cannot be committed, and returns why.
 // done is called, by several goroutines, after each configuration.
 func Run(ctx context.Context, traces []*trace.Trace, p Params, jobs int, w *rundir.Writer, done func()) error {
-	tasks, err := plan(traces, p, w.Done)
-	if err != nil {
+	if err := p.check(); err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(jobs + 1)
+	tasks := make(chan task)
+	group.Go(func() error {
+		defer close(tasks)
+		for i, t := range traces {
+			configs := p.Grid.Configs()
+			wanted := make([]bool, len(configs))
+			for c := range configs {
+				wanted[c] = !w.Done(i, c)
+			}
+			l := newLedger(configs, func(config int, o *result.Outcome) error {
+				if err := w.Commit(i, config, o); err != nil {
+					return err
+				}
+				done()
+				return nil
+			})
+			if p.Cohorts {
+				l.cohorts = func(config int) (*rundir.CohortFile, error) { return w.Cohorts(i, config) }
+			}
+			if err := p.tasks(t, wanted, l, func(t task) error {
+				select {
+				case tasks <- t:
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	group.Go(func() error {
 		for i, t := range traces {
 			if err := w.Profile(i, profile.Of(t, p.Grid.WindowsMS)); err != nil {
@@ -42,89 +65,159 @@ func Run(ctx context.Context, traces []*trace.Trace, p Params, jobs int, w *rund
 		}
 		return nil
 	})
-	var next atomic.Int64
 	for range jobs {
 		group.Go(func() error {
 			var r replayer
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(tasks) || ctx.Err() != nil {
+			for t := range tasks {
+				if ctx.Err() != nil {
 					return ctx.Err()
 				}
-				if err := tasks[i].run(&r, p.Cohorts, w); err != nil {
+				if err := t(&r); err != nil {
 					return err
 				}
-				tasks[i] = task{} // what was routed goes with the last task
-				done()
 			}
+			return nil
 		})
 	}
 	return group.Wait()
 }
 
-// plan returns the tasks that are not done, those that share a routing and a
-// number of instances one after another.
-func plan(traces []*trace.Trace, p Params, isDone func(trace, config int) bool) ([]task, error) {
-	type sharing struct {
-		routing   string
-		instances int
-	}
-	var order []sharing
-	configs := map[sharing][]task{}
-	for i, c := range p.Grid.Configs() {
-		model, err := p.model(c)
-		if err != nil {
-			return nil, err
-		}
-		key := sharing{c.Routing, c.Instances}
-		if configs[key] == nil {
-			order = append(order, key)
-		}
-		configs[key] = append(configs[key], task{config: i, model: model})
-	}
-	var tasks []task
-	for i, t := range traces {
-		steady := SteadyFrom(t, p.Warmup)
-		for _, key := range order {
-			policy, err := route.ByName(key.routing)
-			if err != nil {
-				return nil, err
-			}
-			routed := sync.OnceValue(func() *routed {
-				return deal(t, policy, key.instances, steady)
-			})
-			for _, task := range configs[key] {
-				if isDone(i, task.config) {
-					continue
-				}
-				task.trace, task.routed = i, routed
-				tasks = append(tasks, task)
-			}
-		}
-	}
-	return tasks, nil
-}
-
-// run runs the task and commits what it gave.
-func (t *task) run(r *replayer, keepCohorts bool, w *rundir.Writer) error {
-	var write func([]result.Cohort) error
-	var cohorts *rundir.CohortFile
-	if keepCohorts {
-		var err error
-		if cohorts, err = w.Cohorts(t.trace, t.config); err != nil {
-			return err
-		}
-		defer cohorts.Close()
-		write = cohorts.Write
-	}
-	outcome, err := r.replay(t.routed(), t.model, write)
+// tasks gives everything that has to be run of a trace to send: what it takes
+// for the configurations that are wanted.
+func (p *Params) tasks(t *trace.Trace, wanted []bool, l *ledger, send func(task) error) error {
+	pl, err := newPlan(t, p, wanted)
 	if err != nil {
 		return err
 	}
-	if keepCohorts {
-		if err := cohorts.Finish(); err != nil {
+	for d := range pl.deals {
+		if p.Cohorts || p.NoCollapse {
+			err = pl.sendConfigurations(d, l, send)
+		} else {
+			err = pl.sendExperiments(d, l, send)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	return w.Commit(t.trace, t.config, &outcome)
+	return nil
+}
+
+// sendExperiments sends what comes up first in deal d, each experiment once.
+func (pl *plan) sendExperiments(d int, l *ledger, send func(task) error) error {
+	for _, e := range pl.experiments(d) {
+		err := send(func(r *replayer) error {
+			outs, err := e.run(r)
+			if err != nil {
+				return err
+			}
+			for w := range outs {
+				if err := l.deliver(e.users[w], &outs[w]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run returns what the experiment gives under each of its windows.
+func (e *experiment) run(r *replayer) ([]instanceOutcome, error) {
+	if e.unbounded {
+		return r.replayUnbounded(e.stream, e.windows), nil
+	}
+	c := fanin.Config{Lookup: e.lookup, Capacity: e.capacity, Window: e.windows[0], Control: e.control}
+	out, err := r.replay(e.stream, 0, c, nil)
+	return []instanceOutcome{out}, err
+}
+
+// sendConfigurations sends every configuration of deal d by itself.
+func (pl *plan) sendConfigurations(d int, l *ledger, send func(task) error) error {
+	dl := &pl.deals[d]
+	streams := split(pl.trace, dl.assigned, all(dl.instances), pl.steady)
+	for i, c := range pl.configs {
+		if !pl.wanted[i] || c.Routing != dl.routing || c.Instances != dl.instances {
+			continue
+		}
+		model, err := pl.params.model(c)
+		if err != nil {
+			return err
+		}
+		err = send(func(r *replayer) error {
+			return l.run(i, func(write func([]result.Cohort) error) (*result.Outcome, error) {
+				return r.replayAll(streams, model, write)
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ledger keeps what the configurations of one trace have given so far, and
+// commits each that has all.
+type ledger struct {
+	configs []result.Config
+	commit  func(config int, o *result.Outcome) error
+	cohorts func(config int) (*rundir.CohortFile, error) // nil: none are kept
+
+	mu       sync.Mutex
+	outcomes []*result.Outcome
+	missing  []int // instances of each configuration
+}
+
+func newLedger(configs []result.Config, commit func(int, *result.Outcome) error) *ledger {
+	l := &ledger{configs: configs, commit: commit}
+	for _, c := range configs {
+		l.outcomes = append(l.outcomes, newOutcome(c.Instances))
+		l.missing = append(l.missing, c.Instances)
+	}
+	return l
+}
+
+// deliver gives all users what their instances have given.
+func (l *ledger) deliver(users []user, out *instanceOutcome) error {
+	var complete []int
+	l.mu.Lock()
+	for _, u := range users {
+		put(l.outcomes[u.config], u.instance, out)
+		if l.missing[u.config]--; l.missing[u.config] == 0 {
+			complete = append(complete, u.config)
+		}
+	}
+	l.mu.Unlock()
+	for _, config := range complete {
+		if err := l.commit(config, l.outcomes[config]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run runs one whole configuration, with its cohort file if there is one.
+func (l *ledger) run(config int, replay func(write func([]result.Cohort) error) (*result.Outcome, error)) error {
+	if l.cohorts == nil {
+		o, err := replay(nil)
+		if err != nil {
+			return err
+		}
+		return l.commit(config, o)
+	}
+	cohorts, err := l.cohorts(config)
+	if err != nil {
+		return err
+	}
+	defer cohorts.Close()
+	o, err := replay(cohorts.Write)
+	if err != nil {
+		return err
+	}
+	if err := cohorts.Finish(); err != nil {
+		return err
+	}
+	return l.commit(config, o)
 }

@@ -1,7 +1,10 @@
 package study
 
 import (
+	"slices"
+
 	"kvfanin/internal/fanin"
+	"kvfanin/internal/result"
 	"kvfanin/internal/trace"
 )
 
@@ -9,29 +12,46 @@ import (
 // from its numbers to the trace's.
 type stream struct {
 	fanin.Stream
+	trace   *trace.Trace
 	request []uint32 // index in the trace of each request of the stream
 	block   []uint32 // block number in the trace of each block of the stream
 }
 
+// phase returns the phase of request i of the stream.
+func (s *stream) phase(i uint32) result.Phase {
+	if int(i) < s.Steady {
+		return result.Warmup
+	}
+	return result.Steady
+}
+
 // split deals a trace out to its instances. assigned gives the instance of
-// each request, steady the first request of the trace in the steady phase.
-// Blocks are numbered anew in each stream, by first appearance, so that the
-// engine's arrays are as small as the stream allows.
-func split(t *trace.Trace, assigned []uint32, instances, steady int) []stream {
-	streams := make([]stream, instances)
-	requests, lookups := make([]int, instances), make([]int, instances)
+// each request, steady the first request of the trace in the steady phase; only
+// the streams of wanted instances are made, the others stay empty. Blocks are
+// numbered anew in each stream, by first appearance, so that the engine's
+// arrays are as small as the stream allows.
+func split(t *trace.Trace, assigned []uint32, wanted []bool, steady int) []stream {
+	streams := make([]stream, len(wanted))
+	requests, lookups := make([]int, len(wanted)), make([]int, len(wanted))
 	for i, k := range assigned {
 		requests[k]++
 		lookups[k] += len(t.Blocks(i))
 	}
 	for k := range streams {
 		s := &streams[k]
-		s.ArrivalMS = make([]int64, 0, requests[k])
-		s.Offset = append(make([]int64, 0, requests[k]+1), 0)
-		s.Block = make([]uint32, 0, lookups[k])
-		s.request = make([]uint32, 0, requests[k])
+		s.trace = t
+		s.Offset = []int64{0}
+		if wanted[k] {
+			s.ArrivalMS = make([]int64, 0, requests[k])
+			s.Offset = slices.Grow(s.Offset, requests[k])
+			s.Block = make([]uint32, 0, lookups[k])
+			s.request = make([]uint32, 0, requests[k])
+		}
 	}
 	for i, k := range assigned {
+		if !wanted[k] {
+			continue
+		}
 		s := &streams[k]
 		if i < steady {
 			s.Steady++
@@ -58,3 +78,6 @@ func split(t *trace.Trace, assigned []uint32, instances, steady int) []stream {
 	}
 	return streams
 }
+
+// all returns n times true.
+func all(n int) []bool { return slices.Repeat([]bool{true}, n) }

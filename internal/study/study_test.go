@@ -88,7 +88,8 @@ func TestReplayIsReference(t *testing.T) {
 			t.Fatal(err)
 		}
 		var cohorts []result.Cohort
-		outcome, err := r.replay(deal(tr, policy, c.Instances, SteadyFrom(tr, share)), model, func(batch []result.Cohort) error {
+		streams := split(tr, policy.Assign(tr, c.Instances), all(c.Instances), SteadyFrom(tr, share))
+		outcome, err := r.replayAll(streams, model, func(batch []result.Cohort) error {
 			cohorts = append(cohorts, batch...)
 			return nil
 		})
@@ -215,11 +216,11 @@ func TestPermutingInstances(t *testing.T) {
 			shifted[i] = uint32((i + shift) % c.Instances)
 		}
 		var r replayer
-		plain, err := r.replay(&routed{tr, split(tr, assigned, c.Instances, steady)}, model, nil)
+		plain, err := r.replayAll(split(tr, assigned, all(c.Instances), steady), model, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		other, err := r.replay(&routed{tr, split(tr, shifted, c.Instances, steady)}, model, nil)
+		other, err := r.replayAll(split(tr, shifted, all(c.Instances), steady), model, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
