@@ -10,6 +10,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // parquetRow is a row of a cohort file as Parquet stores it. The configuration
@@ -185,6 +186,15 @@ func (p *parquetReader) open(r io.ReaderAt, size int64) error {
 	}
 	if got, want := f.Schema().String(), parquetSchema.String(); got != want {
 		return fmt.Errorf("schema %q, want %q", got, want)
+	}
+	// A codec that no writer of ours uses is damage, and some of the library's
+	// allocate by what a damaged page says.
+	for _, g := range f.Metadata().RowGroups {
+		for _, c := range g.Columns {
+			if c.MetaData.Codec != format.Zstd {
+				return fmt.Errorf("codec %v, want %v", c.MetaData.Codec, format.Zstd)
+			}
+		}
 	}
 	p.groups = f.RowGroups()
 	var rows int64

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
 )
 
 var cohortConfig = Config{"contiguous_prefix", "round_robin", 16, 100_000, 10_000}
@@ -384,8 +385,13 @@ func TestCohortParquetRefuses(t *testing.T) {
 	if _, err := readCohorts(other, CohortParquet, cohortConfig); err == nil || !strings.HasPrefix(err.Error(), `schema "message cohort {\n\trequired int64 block_hash (INT(64,true));\n}", want "message cohort {`) {
 		t.Errorf("schema: %v", err)
 	}
+	rows := []parquetRow{{cohortConfig.Lookup, cohortConfig.Routing, 16, 100_000, 10_000, 0, 1, 2, 3, 4, "between"}}
+	plain := file(func(w io.Writer) error { return parquet.Write(w, rows, parquetSchema) })
+	if _, err := readCohorts(plain, CohortParquet, cohortConfig); err == nil || err.Error() != "codec UNCOMPRESSED, want ZSTD" {
+		t.Errorf("codec: %v", err)
+	}
 	phase := file(func(w io.Writer) error {
-		return parquet.Write(w, []parquetRow{{cohortConfig.Lookup, cohortConfig.Routing, 16, 100_000, 10_000, 0, 1, 2, 3, 4, "between"}}, parquetSchema)
+		return parquet.Write(w, rows, parquetSchema, parquet.Compression(&zstd.Codec{}))
 	})
 	if _, err := readCohorts(phase, CohortParquet, cohortConfig); err == nil || err.Error() != `column phase: "between": want warmup or steady` {
 		t.Errorf("phase: %v", err)

@@ -13,7 +13,8 @@
 // It guarantees that
 //
 //   - DIR is complete or not there. A run is made in DIR.partial, which is
-//     renamed when every byte is on the disk.
+//     renamed when every byte is on the disk. A run that is replaced is
+//     DIR.replaced for that moment and removed afterwards.
 //   - The bytes depend on the Header and the outcomes alone, not on the order
 //     they are committed in, on interruptions, on the clock, host or paths.
 //   - A run that is killed loses at most the configurations that were not

@@ -29,7 +29,8 @@ func TestKilledAfterAnyStep(t *testing.T) {
 			copies := tempDir(t)
 			dir := filepath.Join(top, "run")
 			if c.old {
-				before := newSample(tinyGrid, CohortsOff, "gamma")
+				// A name behind that of the manifest: it must still go last.
+				before := newSample(tinyGrid, CohortsOff, "zeta")
 				if err := before.write(dir, Options{}); err != nil {
 					t.Fatal(err)
 				}
@@ -59,6 +60,12 @@ func TestKilledAfterAnyStep(t *testing.T) {
 				case err == nil && bytes.Equal(tree(t, dir)[manifestName], want[manifestName]):
 					wantTree(t, dir, want)
 					published++
+					// What may be left of the old run is in nobody's way.
+					if err := s.write(dir, Options{Force: true}); err != nil {
+						t.Fatalf("step %d: %v", i, err)
+					}
+					wantTree(t, dir, want)
+					wantNone(t, dir+".replaced")
 					continue
 				case err == nil:
 					wantTree(t, dir, old)
@@ -151,8 +158,9 @@ func interruptedRun(t *testing.T, s *sample) string {
 }
 
 // resumes goes on with a copy of an interrupted run after a change to it, and
-// returns how many configurations were still done.
-func resumes(t *testing.T, s *sample, top string, want map[string][]byte, change func(partial string)) (done int) {
+// returns how many configurations were still done. Unless nil, the journal is
+// what must be left of it.
+func resumes(t *testing.T, s *sample, top string, want map[string][]byte, change func(partial string), journal []byte) (done int) {
 	t.Helper()
 	again := filepath.Join(tempDir(t), "again")
 	if err := copyTree(top, again); err != nil {
@@ -172,6 +180,9 @@ func resumes(t *testing.T, s *sample, top string, want map[string][]byte, change
 		}
 	}
 	w.Close()
+	if left := tree(t, dir+".partial")[journalName]; journal != nil && !bytes.Equal(left, journal) {
+		t.Fatalf("%d bytes of the journal are left, want %d", len(left), len(journal))
+	}
 	if err := s.write(dir, Options{Resume: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -191,13 +202,17 @@ func TestJournalTornOrDamaged(t *testing.T) {
 	for at := range journal {
 		// Each line up to the byte is whole; the first is the header.
 		whole := max(0, bytes.Count(journal[:at], []byte("\n"))-1)
+		kept := bytes.LastIndexByte(journal[:at], '\n') + 1
+		if kept == 0 {
+			kept = bytes.IndexByte(journal, '\n') + 1 // started afresh
+		}
 		name := func(partial string) string { return filepath.Join(partial, journalName) }
-		if done := resumes(t, s, top, want, func(partial string) { overwrite(t, name(partial), journal[:at]) }); done != whole {
+		if done := resumes(t, s, top, want, func(partial string) { overwrite(t, name(partial), journal[:at]) }, journal[:kept]); done != whole {
 			t.Fatalf("cut at byte %d: %d configurations are done, want %d", at, done, whole)
 		}
 		damaged := bytes.Clone(journal)
 		damaged[at] ^= 1 << (at % 8)
-		if done := resumes(t, s, top, want, func(partial string) { overwrite(t, name(partial), damaged) }); done != whole {
+		if done := resumes(t, s, top, want, func(partial string) { overwrite(t, name(partial), damaged) }, journal[:kept]); done != whole {
 			t.Fatalf("byte %d flipped: %d configurations are done, want %d", at, done, whole)
 		}
 	}
@@ -239,7 +254,7 @@ func TestCohortFileLostOrDamaged(t *testing.T) {
 		{"torn manifest", func(p string) { check(os.WriteFile(filepath.Join(p, manifestName), []byte("{"), 0o666)) }, all},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			if done := resumes(t, s, top, want, c.change); done != c.done {
+			if done := resumes(t, s, top, want, c.change, nil); done != c.done {
 				t.Errorf("%d configurations are done, want %d", done, c.done)
 			}
 		})
@@ -268,6 +283,66 @@ func TestCohortFileLostAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantTree(t, dir, want)
+}
+
+// TestKilledBeforeTheLastStep goes on with a run that lacks nothing but its
+// name, after a change to it.
+func TestKilledBeforeTheLastStep(t *testing.T) {
+	s := newSample(tinyGrid, string(result.CohortCSV), "alpha")
+	original := s.published(t)
+	want := tree(t, original)
+	all := len(s.configs)
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		what   string
+		change func(partial string)
+		done   int
+	}{
+		{"nothing", func(string) {}, all},
+		{"stray file", func(p string) { check(os.WriteFile(filepath.Join(p, "x"), nil, 0o666)) }, all},
+		{"row damaged", func(p string) {
+			edit(t, p, "alpha/phases.csv", func(b []byte) []byte { b[len(b)-2] ^= 1; return b })
+		}, 0},
+		{"file removed", func(p string) { check(os.Remove(filepath.Join(p, s.anyCohortPath(0)))) }, 0},
+		{"file behind a link", func(p string) {
+			check(os.Rename(filepath.Join(p, "alpha/phases.csv"), filepath.Join(p, "x")))
+			check(os.Symlink("../x", filepath.Join(p, "alpha/phases.csv")))
+		}, 0},
+		{"manifest damaged", func(p string) {
+			edit(t, p, manifestName, func(b []byte) []byte {
+				return bytes.Replace(b, []byte(`"rows": 4`), []byte(`"rows": 5`), 1)
+			})
+		}, 0},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			dir := filepath.Join(tempDir(t), "run")
+			check(copyTree(original, dir+".partial"))
+			c.change(dir + ".partial")
+			wantError(t, s.write(dir, Options{}), dir+".partial: an interrupted run: --resume goes on with it, --force starts afresh")
+			other := newSample(oneConfig, string(result.CohortCSV), "alpha")
+			wantError(t, other.write(dir, Options{Resume: true}), dir+".partial: holds an interrupted run of something else (windows_ms was [10,35], is [35]): --force starts afresh, or choose another directory")
+			w, err := Create(dir, s.header, Options{Resume: true})
+			check(err)
+			done := 0
+			for config := range s.configs {
+				if w.Done(0, config) {
+					done++
+				}
+			}
+			if done != c.done {
+				t.Errorf("%d configurations are done, want %d", done, c.done)
+			}
+			w.Close()
+			check(s.write(dir, Options{Resume: true}))
+			wantTree(t, dir, want)
+			wantNone(t, dir+".partial")
+		})
+	}
 }
 
 // childEnv tells a process of this test binary which run to make. It writes a

@@ -130,10 +130,9 @@ func (p *place) publish(force bool, step func()) error {
 		return err
 	}
 	if replaces {
-		if err := remove(p.replaced); err != nil {
+		if err := remove(p.replaced, step); err != nil {
 			return p.refuse(replacedSuffix, cannotWrite(err))
 		}
-		step()
 		if err := os.Rename(p.dir, p.replaced); err != nil {
 			return p.refuse("", cannotWrite(err))
 		}
@@ -158,7 +157,7 @@ func (p *place) publish(force bool, step func()) error {
 	// It may be there without replaces: left by a run that was killed between
 	// the two renames, which this one resumes.
 	if force && p.checkReplaced() == nil {
-		if err := remove(p.replaced); err != nil {
+		if err := remove(p.replaced, step); err != nil {
 			return p.refuse(replacedSuffix, "the new run is complete, but this old one could not be removed: "+cause(err).Error())
 		}
 	}
@@ -167,7 +166,7 @@ func (p *place) publish(force bool, step func()) error {
 
 // remove deletes a finished run that is ours, the manifest last, so that one
 // killed on the way is still known for a run.
-func remove(dir string) error {
+func remove(dir string, step func()) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -182,6 +181,7 @@ func remove(dir string) error {
 		if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
 			return err
 		}
+		step()
 	}
 	return os.RemoveAll(dir)
 }

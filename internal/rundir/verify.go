@@ -2,7 +2,6 @@ package rundir
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -66,8 +65,8 @@ type Summary struct {
 // What can be checked is checked whatever else is wrong: a manifest whose
 // checksum does not fit, or a file whose SHA-256 does not, is still read.
 //
-// The error says that DIR could not be looked at, or that ctx ended; then not
-// everything was reported.
+// The error says that DIR could not be looked at, or that ctx ended, which is
+// looked at between files; then nothing was reported.
 func Verify(ctx context.Context, dir string, report func(Finding)) (Summary, error) {
 	root, err := openRun(dir)
 	if err != nil {
@@ -99,7 +98,7 @@ type verifier struct {
 	findings // about the manifest, and what is there or not
 	root     *os.Root
 	manifest *Manifest
-	files    []*fileCheck // those that are there, in the order of their paths
+	files    []*fileCheck // those that are there
 	traces   []*traceCheck
 }
 
@@ -156,8 +155,8 @@ func (v *verifier) run(ctx context.Context) error {
 }
 
 // each does something with all items, as many at a time as there are
-// processors.
-func each[T any](ctx context.Context, items []T, do func(context.Context, T) error) error {
+// processors, or until ctx ends.
+func each[T any](ctx context.Context, items []T, do func(T)) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for _, item := range items {
@@ -165,7 +164,8 @@ func each[T any](ctx context.Context, items []T, do func(context.Context, T) err
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return do(ctx, item)
+			do(item)
+			return nil
 		})
 	}
 	return group.Wait()
@@ -207,7 +207,6 @@ func (v *verifier) look(layout map[string]kind) {
 		}
 		return nil
 	})
-	slices.SortFunc(v.files, func(a, b *fileCheck) int { return cmp.Compare(a.path, b.path) })
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		v.found(CheckExists, name, "missing")
 	}
@@ -215,18 +214,18 @@ func (v *verifier) look(layout map[string]kind) {
 
 // checkFile compares a file with what the manifest lists, and reads tables and
 // profiles.
-func (v *verifier) checkFile(ctx context.Context, f *fileCheck) error {
+func (v *verifier) checkFile(f *fileCheck) {
 	file, err := v.root.Open(f.path)
 	if err != nil {
 		f.found(CheckReadable, f.path, "%v", cause(err))
-		return nil
+		return
 	}
 	defer func() { _ = file.Close() }()
 	h := sha256.New()
-	f.bytes, err = io.Copy(h, contextReader{ctx, file})
+	f.bytes, err = io.Copy(h, file)
 	if err != nil {
 		f.found(CheckReadable, f.path, "%v", cause(err))
-		return ctx.Err()
+		return
 	}
 	if f.listed != nil {
 		if f.bytes != f.listed.Bytes {
@@ -238,7 +237,7 @@ func (v *verifier) checkFile(ctx context.Context, f *fileCheck) error {
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		f.found(CheckReadable, f.path, "%v", cause(err))
-		return nil
+		return
 	}
 	switch {
 	case f.kind.table != nil:
@@ -246,20 +245,6 @@ func (v *verifier) checkFile(ctx context.Context, f *fileCheck) error {
 	case f.kind.profile:
 		v.checkProfile(f, file)
 	}
-	return nil
-}
-
-// contextReader reads until its context ends.
-type contextReader struct {
-	ctx context.Context
-	io.Reader
-}
-
-func (r contextReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.Reader.Read(p)
 }
 
 func (v *verifier) checkTable(f *fileCheck, file io.Reader) {
@@ -311,7 +296,7 @@ func (v *verifier) checkProfile(f *fileCheck, file io.Reader) {
 
 // checkTrace checks the identities over the tables of a trace, if all of them
 // could be read.
-func (v *verifier) checkTrace(_ context.Context, t *traceCheck) error {
+func (v *verifier) checkTrace(t *traceCheck) {
 	read := 0
 	for _, f := range v.files {
 		if f.kind.table != nil && f.whole && v.traces[f.kind.trace] == t {
@@ -319,7 +304,7 @@ func (v *verifier) checkTrace(_ context.Context, t *traceCheck) error {
 		}
 	}
 	if read < len(tables) {
-		return nil // what is wrong with the others was found
+		return // what is wrong with the others was found
 	}
 	facts := result.Facts{
 		Trace:    t.name,
@@ -343,18 +328,17 @@ func (v *verifier) checkTrace(_ context.Context, t *traceCheck) error {
 	if complete {
 		t.parts = t.rows.ByConfig()
 	}
-	return nil
 }
 
 // checkCohorts reads a cohort file to its end and holds it against the tables.
-func (v *verifier) checkCohorts(ctx context.Context, f *fileCheck) error {
+func (v *verifier) checkCohorts(f *fileCheck) {
 	if f.kind.config == nil {
-		return nil
+		return
 	}
 	file, err := v.root.Open(f.path)
 	if err != nil {
 		f.found(CheckReadable, f.path, "%v", cause(err))
-		return nil
+		return
 	}
 	defer func() { _ = file.Close() }()
 	t := v.traces[f.kind.trace]
@@ -362,22 +346,18 @@ func (v *verifier) checkCohorts(ctx context.Context, f *fileCheck) error {
 	format := result.CohortFormat(v.manifest.Parameters.Cohorts)
 	var rows int64
 	for cohorts, err := range result.ReadCohorts(file, f.bytes, format, *f.kind.config) {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
 		if err != nil {
 			f.found(CheckStream, f.path, "after %d rows: %v", rows, err)
-			return nil
+			return
 		}
 		rows += int64(len(cohorts))
 		check.Add(cohorts)
 	}
 	f.countRows(rows)
 	if t.parts == nil {
-		return nil
+		return
 	}
 	for _, x := range check.Violations(f.path, t.parts[*f.kind.config]) {
 		f.found(x.Identity, x.File, "%s: %s", x.Row, x.Detail)
 	}
-	return nil
 }

@@ -511,6 +511,47 @@ func TestEverythingIsReported(t *testing.T) {
 	}
 }
 
+// Windows up to the smallest gap of the profile must count the same, whatever
+// else is consistent.
+func TestGapOfTheProfile(t *testing.T) {
+	s := newSample(smallGrid, string(result.CohortCSV), "alpha")
+	for c, config := range s.configs {
+		if config.WindowMS == 10 {
+			s.outcomes[0][c], s.cohorts[0][c] = s.outcomes[0][c+1], s.cohorts[0][c+1]
+		}
+	}
+	dir := s.published(t)
+	for _, f := range findingsIn(t, dir) {
+		if f.Check != "every window up to the smallest gap counts the same" {
+			t.Error(f)
+		}
+	}
+	wantFinding(t, findingsIn(t, dir), "every window up to the smallest gap counts the same", "alpha/phases.csv")
+
+	s.profiles[0].SmallestPositiveGapMS = new(int64(9))
+	if found := findingsIn(t, s.published(t)); len(found) > 0 {
+		t.Errorf("with a smaller gap: findings %q", found)
+	}
+}
+
+func TestOpenRefusesWhatVerifyFinds(t *testing.T) {
+	dir := newSample(tinyGrid, CohortsOff, "alpha").published(t)
+	for _, name := range []string{"phases.csv", "instances.csv", "relations.csv", "fanin.csv", profileName} {
+		undo := restore(t, dir, "alpha/"+name)
+		edit(t, dir, "alpha/"+name, func(b []byte) []byte {
+			at := bytes.LastIndexAny(b, "12345678")
+			b[at]++
+			return b
+		})
+		_, err := Open(dir)
+		wantError(t, err, dir+"/alpha/"+name+": not what the manifest says: kvfanin verify tells what else is wrong with the run")
+		undo()
+	}
+	if _, err := Open(dir); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestVerifyEndsWithItsContext(t *testing.T) {
 	dir := newSample(tinyGrid, CohortsOff, "alpha").published(t)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -158,13 +158,10 @@ func (w *Writer) resumeInterrupted() error {
 	if err := w.dir.sweep(keep); err != nil {
 		return err
 	}
-	// A configuration may have been committed twice, when its cohort file was
-	// lost in between: the last record tells of what is there now.
-	for i := range slices.Backward(records) {
+	// A configuration that was committed twice, when its cohort file was lost in
+	// between, gave the same both times.
+	for i := range records {
 		r := &records[i]
-		if w.outcomes[r.Trace][r.Config] != nil {
-			continue
-		}
 		if r.Cohorts != nil && !w.dir.has(r.Cohorts) {
 			if err := w.dir.remove(r.Cohorts.Path); err != nil {
 				return err
@@ -323,6 +320,13 @@ func (w *Writer) writeFiles() error {
 		return err
 	})
 	if err != nil {
+		return err
+	}
+	keep := map[string]bool{journalName: true, manifestName: true}
+	for i := range m.Files {
+		keep[m.Files[i].Path] = true
+	}
+	if err := w.dir.sweep(keep); err != nil {
 		return err
 	}
 	if err := w.dir.syncDirs(); err != nil {

@@ -270,8 +270,10 @@ func TestRefusals(t *testing.T) {
 					t.Errorf("findings %q", found)
 				}
 				wantNone(t, "run.partial")
-				if _, err := os.Lstat("run.replaced/thesis.tex"); err != nil {
+				if _, foreign := before["run.replaced/thesis.tex"]; !foreign {
 					wantNone(t, "run.replaced")
+				} else if tree(t, "run.replaced")["thesis.tex"] == nil {
+					t.Error("run.replaced/thesis.tex is gone")
 				}
 				return
 			}
@@ -283,6 +285,10 @@ func TestRefusals(t *testing.T) {
 
 func TestOtherRefusals(t *testing.T) {
 	s := newSample(tinyGrid, CohortsOff, "alpha")
+	here := s.published(t)
+	t.Chdir(here)
+	_, err := Create(".", s.header, Options{})
+	wantError(t, err, here+": holds a finished run: --force replaces it, or choose another directory")
 	for dir, want := range map[string]string{
 		"":  "a run needs a directory: its name is empty",
 		"/": "/: the root of a file system cannot be a run: choose another directory",
@@ -396,6 +402,32 @@ func TestPublishedMeanwhile(t *testing.T) {
 	}
 }
 
+// TestStrayFile has something else put into DIR.partial while a run is made.
+func TestStrayFile(t *testing.T) {
+	s := newSample(tinyGrid, string(result.CohortCSV), "alpha")
+	want := tree(t, s.published(t))
+	dir := filepath.Join(tempDir(t), "run")
+	strayed := false
+	stray := func() {
+		if _, err := os.Lstat(filepath.Join(dir+".partial", "alpha", "cohorts")); err != nil || strayed {
+			return
+		}
+		strayed = true
+		for _, name := range []string{".DS_Store", "alpha/.nfs0001", "alpha/cohorts/x"} {
+			if err := os.WriteFile(filepath.Join(dir+".partial", name), nil, 0o666); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := s.write(dir, Options{step: stray}); err != nil {
+		t.Fatal(err)
+	}
+	if !strayed {
+		t.Fatal("nothing was put there")
+	}
+	wantTree(t, dir, want)
+}
+
 // TestMisuse has what a caller must not do, and what is said to it.
 func TestMisuse(t *testing.T) {
 	s := newSample(tinyGrid, string(result.CohortCSV), "alpha")
@@ -412,6 +444,10 @@ func TestMisuse(t *testing.T) {
 	}
 	f.Close()
 	wantError(t, w.Commit(0, 0, s.outcomes[0][0]), config0+": the outcome lacks instances or cohorts")
+	whole := s.outcomes[0][0]
+	s.outcomes[0][0] = &result.Outcome{Instances: whole.Instances[:1]}
+	wantError(t, s.commit(w, 0, 0), config0+": the outcome lacks instances or cohorts")
+	s.outcomes[0][0] = whole
 	if err := s.commit(w, 0, 0); err != nil {
 		t.Fatal(err)
 	}
