@@ -195,13 +195,16 @@ func (c *CohortCheck) complain(identity, format string, args ...any) {
 }
 
 // Violations returns what does not hold of the cohorts added, in the file of
-// that name. rows are those of the configuration, complete and in order; of
-// what a cohort itself says, the first violation of each identity is given.
+// that name. rows are those of a configuration whose cohorts they are, complete
+// and in order; it has no fewer instances than that of the check. It may be
+// called for several; of what a cohort itself says, the first call gives the
+// first violation of each identity.
 func (c *CohortCheck) Violations(file string, rows Rows) []Violation {
 	for i := range c.found {
 		c.found[i].File = file
 	}
 	found := c.found
+	c.found = nil
 	type key struct {
 		instance int
 		phase    Phase
@@ -211,12 +214,15 @@ func (c *CohortCheck) Violations(file string, rows Rows) []Violation {
 		k := key{r.Instance, r.Phase}
 		want[k] = append(want[k], r.FanInCount)
 	}
-	for i := range c.instances {
+	for i := range len(rows.Instances) / Phases {
 		pair := rows.Instances[Phases*i : Phases*i+Phases]
 		attempts := ledAttempts(&pair[Warmup].Figures, &pair[Steady].Figures)
 		for p := range Phase(Phases) {
 			at := pair[p].place()
-			got := c.instances[i].led[p].fanIn()
+			var got FanIn
+			if i < len(c.instances) {
+				got = c.instances[i].led[p].fanIn()
+			}
 			complain := func(identity, format string, args ...any) {
 				found = append(found, Violation{identity, file, at.String(), fmt.Sprintf(format, args...)})
 			}

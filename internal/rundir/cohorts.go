@@ -2,36 +2,42 @@ package rundir
 
 import "kvfanin/internal/result"
 
-// CohortFile is the cohort file of one configuration while it is written. It
-// is part of the run once the configuration is committed.
+// CohortFile is a cohort file while it is written. It is part of the run once
+// its configurations are committed.
 type CohortFile struct {
-	w             *Writer
-	trace, config int
-	out           *output // nil when closed
-	rows          int64
-	encoder       result.CohortWriter
+	w       *Writer
+	trace   int
+	configs []int
+	out     *output // nil when closed
+	rows    int64
+	encoder result.CohortWriter
 }
 
-// Cohorts starts the cohort file of a configuration that is not committed, over
-// again if it was started before. Files of different configurations may be
-// written at once.
-func (w *Writer) Cohorts(trace, config int) (*CohortFile, error) {
-	if w.header.Parameters.Cohorts == CohortsOff || w.Done(trace, config) {
-		return nil, w.misuse(trace, config, "no cohorts are wanted")
+// Cohorts starts the cohort file of configurations that are one experiment and
+// not committed, over again if it was started before. The first of them names
+// the file and stands in its rows, and none may have fewer instances. Files of
+// different configurations may be written at once.
+func (w *Writer) Cohorts(trace int, configs ...int) (*CohortFile, error) {
+	lead := configs[0]
+	for _, config := range configs {
+		if w.header.Parameters.Cohorts == CohortsOff || w.Done(trace, config) ||
+			w.configs[config].Instances < w.configs[lead].Instances {
+			return nil, w.misuse(trace, config, "no cohorts are wanted")
+		}
 	}
 	if err := w.failed(); err != nil {
 		return nil, err
 	}
-	out, err := w.dir.create(w.cohortPath(trace, config) + temporary)
+	out, err := w.dir.create(w.cohortPath(trace, lead) + temporary)
 	if err != nil {
 		return nil, w.fail(err)
 	}
-	encoder, err := result.NewCohortWriter(out, result.CohortFormat(w.header.Parameters.Cohorts), w.configs[config])
+	encoder, err := result.NewCohortWriter(out, result.CohortFormat(w.header.Parameters.Cohorts), w.configs[lead])
 	if err != nil {
 		out.abandon()
 		return nil, w.fail(out.explain(err))
 	}
-	return &CohortFile{w: w, trace: trace, config: config, out: out, encoder: encoder}, nil
+	return &CohortFile{w: w, trace: trace, configs: configs, out: out, encoder: encoder}, nil
 }
 
 // temporary ends the name of a file that is not yet whole.
@@ -46,7 +52,7 @@ func (c *CohortFile) Write(rows []result.Cohort) error {
 	return nil
 }
 
-// Finish completes the file. The configuration can then be committed.
+// Finish completes the file. Its configurations can then be committed.
 func (c *CohortFile) Finish() error {
 	out := c.out
 	c.out = nil
@@ -57,16 +63,19 @@ func (c *CohortFile) Finish() error {
 	if err := out.finish(); err != nil {
 		return c.w.fail(err)
 	}
-	name := c.w.cohortPath(c.trace, c.config)
+	name := c.w.cohortPath(c.trace, c.configs[0])
 	if err := c.w.dir.rename(out.name, name); err != nil {
 		return c.w.fail(err)
 	}
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
-	c.w.cohorts[c.trace][c.config] = &File{
+	file := &File{
 		Path: name, SHA256: out.sum(), Bytes: out.size, Rows: &c.rows,
-		Trace:          c.w.header.Traces[c.trace].Name,
-		Configurations: []Configuration{Configuration(c.w.configs[c.config])},
+		Trace: c.w.header.Traces[c.trace].Name,
+	}
+	for _, config := range c.configs {
+		file.Configurations = append(file.Configurations, Configuration(c.w.configs[config]))
+		c.w.cohorts[c.trace][config] = file
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func TestDiskFullIsFinal(t *testing.T) {
 	for f := range int64(1000) {
 		large.Instances[0][0].FanIn = append(large.Instances[0][0].FanIn, result.FanInCount{FanIn: f + 1, Cohorts: 1})
 	}
-	full := w.Commit(0, 0, &large)
+	full := w.Commit(0, Given{0, &large})
 	wantError(t, full, dir+".partial/"+journalName+": no space left on device: make room there, then --resume goes on")
 	if err := syscall.Mount("", top, "", syscall.MS_REMOUNT, "size=1048576"); err != nil {
 		t.Fatal(err)

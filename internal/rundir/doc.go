@@ -8,7 +8,7 @@
 //	DIR/NAME/relations.csv    two rows a configuration
 //	DIR/NAME/fanin.csv        the fan-in distribution behind every instance row
 //	DIR/NAME/profile.json     what the trace looks like
-//	DIR/NAME/cohorts/…        one file a configuration, where cohorts are kept
+//	DIR/NAME/cohorts/…        one file an experiment, where cohorts are kept
 //
 // It guarantees that
 //

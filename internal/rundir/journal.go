@@ -20,12 +20,17 @@ import (
 // on, nothing is believed.
 const journalName = ".journal.jsonl"
 
-// record is a committed configuration.
+// record is what was committed at once.
 type record struct {
-	Trace   int             `json:"trace"`  // index into Header.Traces
+	Trace   int     `json:"trace"` // index into Header.Traces
+	Given   []Given `json:"given"`
+	Cohorts *File   `json:"cohorts,omitempty"` // their one cohort file, where cohorts are kept
+}
+
+// Given is what a configuration gave.
+type Given struct {
 	Config  int             `json:"config"` // index into the configurations of the grid
 	Outcome *result.Outcome `json:"outcome"`
-	Cohorts *File           `json:"cohorts,omitempty"` // its cohort file, where cohorts are kept
 }
 
 // journal is the open journal of a run.
@@ -131,10 +136,15 @@ func (r *record) decode(line []byte, h *Header, configs []result.Config) bool {
 
 // fits says whether r is of a run of h, which has these configurations.
 func (r *record) fits(h *Header, configs []result.Config) bool {
-	return r.Trace >= 0 && r.Trace < len(h.Traces) &&
-		r.Config >= 0 && r.Config < len(configs) &&
-		r.Outcome != nil && len(r.Outcome.Instances) == configs[r.Config].Instances &&
-		(r.Cohorts == nil) == (h.Parameters.Cohorts == CohortsOff)
+	for _, g := range r.Given {
+		if g.Config < 0 || g.Config >= len(configs) ||
+			g.Outcome == nil || len(g.Outcome.Instances) != configs[g.Config].Instances {
+			return false
+		}
+	}
+	return r.Trace >= 0 && r.Trace < len(h.Traces) && len(r.Given) > 0 &&
+		(r.Cohorts == nil) == (h.Parameters.Cohorts == CohortsOff) &&
+		(r.Cohorts == nil || len(r.Cohorts.Configurations) == len(r.Given))
 }
 
 // close lets go of the journal; what was appended is in it.

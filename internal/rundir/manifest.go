@@ -68,26 +68,61 @@ type kind struct {
 	trace   int // index into Header.Traces
 	table   *table
 	profile bool
-	config  *result.Config // of a cohort file
+	configs []result.Config // of a cohort file
 }
 
-// layout returns the files a run of h has, beside its manifest.
+// layout returns the files a run of h has, beside its manifest and the cohort
+// files.
 func (h *Header) layout() map[string]kind {
 	files := make(map[string]kind)
-	configs := h.Parameters.Configs()
 	for i, t := range h.Traces {
 		files[path.Join(t.Name, profileName)] = kind{trace: i, profile: true}
 		for k := range tables {
 			files[path.Join(t.Name, tables[k].name)] = kind{trace: i, table: &tables[k]}
 		}
-		if h.Parameters.Cohorts == CohortsOff {
-			continue
-		}
-		for k := range configs {
-			files[cohortPath(t.Name, configs[k], h.Parameters.Cohorts)] = kind{trace: i, config: &configs[k]}
-		}
 	}
 	return files
+}
+
+// addCohorts adds the cohort files that m lists to the layout. Which there are
+// depends on the trace: every configuration has one and may share it with
+// others, the first of which names it.
+func (m *Manifest) addCohorts(layout map[string]kind) (wrong findings) {
+	if m.Parameters.Cohorts == CohortsOff {
+		return nil
+	}
+	configs := m.Parameters.Configs()
+	for i, t := range m.Traces {
+		in := make(map[result.Config]string)
+		for _, c := range configs {
+			in[c] = ""
+		}
+		for k := range m.Files {
+			f := &m.Files[k]
+			if f.Trace != t.Name || len(f.Configurations) == 0 {
+				continue
+			}
+			of := kind{trace: i}
+			for _, c := range f.Configurations {
+				config := result.Config(c)
+				other, known := in[config]
+				if !known || other != "" {
+					wrong.found(CheckListed, f.Path, "listed with %v, which is not of the grid or has its cohorts in %q", c, other)
+				}
+				in[config] = f.Path
+				of.configs = append(of.configs, config)
+			}
+			if f.Path == cohortPath(t.Name, of.configs[0], m.Parameters.Cohorts) {
+				layout[f.Path] = of
+			}
+		}
+		for _, c := range configs {
+			if in[c] == "" {
+				wrong.found(CheckListed, cohortPath(t.Name, c, m.Parameters.Cohorts), "neither this nor another file is listed for %v", c)
+			}
+		}
+	}
+	return wrong
 }
 
 // checkListed finds where the files listed are not those of the layout.
@@ -104,13 +139,8 @@ func (m *Manifest) checkListed(layout map[string]kind) (wrong findings) {
 			wrong.found(CheckListed, f.Path, "listed twice")
 		}
 		listed[f.Path] = true
-		var of File
-		if kind.config != nil {
-			of.Trace, of.Configurations = m.Traces[kind.trace].Name, []Configuration{Configuration(*kind.config)}
-		}
-		if f.Trace != of.Trace || !slices.Equal(f.Configurations, of.Configurations) {
-			wrong.found(CheckListed, f.Path, "listed with trace %q and configurations %v, want %q and %v",
-				f.Trace, f.Configurations, of.Trace, of.Configurations)
+		if kind.configs == nil && (f.Trace != "" || f.Configurations != nil) {
+			wrong.found(CheckListed, f.Path, "listed with trace %q and configurations %v, want none", f.Trace, f.Configurations)
 		}
 		if (f.Rows == nil) != kind.profile {
 			wrong.found(CheckListed, f.Path, "listed with rows where it has none, or without")
@@ -195,5 +225,6 @@ func decodeManifest(b []byte) (m *Manifest, layout map[string]kind, wrong findin
 		wrong.found(CheckManifestForm, manifestName, "not written as kvfanin writes it")
 	}
 	layout = m.layout()
+	wrong = append(wrong, m.addCohorts(layout)...)
 	return m, layout, append(wrong, m.checkListed(layout)...)
 }

@@ -195,7 +195,7 @@ func (s *sample) commit(w *Writer, trace, config int) error {
 			return err
 		}
 	}
-	return w.Commit(trace, config, s.outcomes[trace][config])
+	return w.Commit(trace, Given{config, s.outcomes[trace][config]})
 }
 
 // write makes the run, or what is missing of it, in the order of the grid.

@@ -332,7 +332,7 @@ func (v *verifier) checkTrace(t *traceCheck) {
 
 // checkCohorts reads a cohort file to its end and holds it against the tables.
 func (v *verifier) checkCohorts(f *fileCheck) {
-	if f.kind.config == nil {
+	if f.kind.configs == nil {
 		return
 	}
 	file, err := v.root.Open(f.path)
@@ -342,10 +342,10 @@ func (v *verifier) checkCohorts(f *fileCheck) {
 	}
 	defer func() { _ = file.Close() }()
 	t := v.traces[f.kind.trace]
-	check := result.NewCohortCheck(*f.kind.config, t.entry.Requests)
+	check := result.NewCohortCheck(f.kind.configs[0], t.entry.Requests)
 	format := result.CohortFormat(v.manifest.Parameters.Cohorts)
 	var rows int64
-	for cohorts, err := range result.ReadCohorts(file, f.bytes, format, *f.kind.config) {
+	for cohorts, err := range result.ReadCohorts(file, f.bytes, format, f.kind.configs[0]) {
 		if err != nil {
 			f.found(CheckStream, f.path, "after %d rows: %v", rows, err)
 			return
@@ -357,7 +357,9 @@ func (v *verifier) checkCohorts(f *fileCheck) {
 	if t.parts == nil {
 		return
 	}
-	for _, x := range check.Violations(f.path, t.parts[*f.kind.config]) {
-		f.found(x.Identity, x.File, "%s: %s", x.Row, x.Detail)
+	for _, c := range f.kind.configs {
+		for _, x := range check.Violations(f.path, t.parts[c]) {
+			f.found(x.Identity, x.File, "%s: %s", x.Row, x.Detail)
+		}
 	}
 }

@@ -435,6 +435,10 @@ func TestManifestUnderFixedSum(t *testing.T) {
 		{"bytes", func(m *Manifest) { m.Files[0].Bytes++ }, CheckBytes, s.anyCohortPath(0)},
 		{"trace of cohorts", func(m *Manifest) { m.Files[0].Trace = "" }, CheckListed, s.anyCohortPath(0)},
 		{"window of cohorts", func(m *Manifest) { m.Files[0].Configurations[0].WindowMS++ }, CheckListed, s.anyCohortPath(0)},
+		{"configurations of no cohorts", func(m *Manifest) { m.Files[0].Configurations = nil }, CheckListed, s.anyCohortPath(0)},
+		{"configuration in two files", func(m *Manifest) {
+			m.Files[1].Configurations = append(m.Files[1].Configurations, m.Files[0].Configurations...)
+		}, CheckListed, cohortPath("alpha", s.configs[1], string(result.CohortCSV))},
 		{"order", func(m *Manifest) { slices.Reverse(m.Files) }, CheckListed, manifestName},
 		{"path out of the run", func(m *Manifest) { m.Files[0].Path = "../../x" }, CheckListed, "../../x"},
 		{"absolute path", func(m *Manifest) { m.Files[0].Path = "/etc/passwd" }, CheckListed, "/etc/passwd"},

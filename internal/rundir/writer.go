@@ -158,8 +158,8 @@ func (w *Writer) resumeInterrupted() error {
 	if err := w.dir.sweep(keep); err != nil {
 		return err
 	}
-	// A configuration that was committed twice, when its cohort file was lost in
-	// between, gave the same both times.
+	// What was committed twice, when its cohort file was lost in between, gave
+	// the same both times.
 	for i := range records {
 		r := &records[i]
 		if r.Cohorts != nil && !w.dir.has(r.Cohorts) {
@@ -168,8 +168,10 @@ func (w *Writer) resumeInterrupted() error {
 			}
 			continue
 		}
-		w.cohorts[r.Trace][r.Config] = r.Cohorts
-		w.outcomes[r.Trace][r.Config] = r.Outcome
+		for _, g := range r.Given {
+			w.cohorts[r.Trace][g.Config] = r.Cohorts
+			w.outcomes[r.Trace][g.Config] = g.Outcome
+		}
 	}
 	return nil
 }
@@ -219,26 +221,31 @@ func (w *Writer) Done(trace, config int) bool {
 	return w.finished || w.outcomes[trace][config] != nil
 }
 
-// Commit makes what a configuration gave part of the run. Where cohorts are
-// kept, its cohort file must be finished. The outcome must not be changed
-// afterwards.
-func (w *Writer) Commit(trace, config int, o *result.Outcome) error {
+// Commit makes what some configurations gave part of the run, all of it or
+// nothing. Where cohorts are kept, it takes exactly those of one cohort file,
+// which must be finished. The outcomes must not be changed afterwards.
+func (w *Writer) Commit(trace int, given ...Given) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := record{trace, config, o, w.cohorts[trace][config]}
-	switch {
-	case w.err != nil:
+	if w.err != nil {
 		return w.err
-	case w.finished || w.outcomes[trace][config] != nil:
-		return w.misuse(trace, config, "is committed already")
-	case !r.fits(&w.header, w.configs):
-		return w.misuse(trace, config, "the outcome lacks instances or cohorts")
+	}
+	r := record{Trace: trace, Given: given, Cohorts: w.cohorts[trace][given[0].Config]}
+	for _, g := range given {
+		if w.finished || w.outcomes[trace][g.Config] != nil {
+			return w.misuse(trace, g.Config, "is committed already")
+		}
+		if w.cohorts[trace][g.Config] != r.Cohorts || !r.fits(&w.header, w.configs) {
+			return w.misuse(trace, g.Config, "the outcome lacks instances or cohorts")
+		}
 	}
 	if err := w.journal.append(&r); err != nil {
 		w.err = err
 		return err
 	}
-	w.outcomes[trace][config] = o
+	for _, g := range given {
+		w.outcomes[trace][g.Config] = g.Outcome
+	}
 	return nil
 }
 
@@ -308,8 +315,8 @@ func (w *Writer) writeFiles() error {
 		if err != nil {
 			return err
 		}
-		for _, f := range w.cohorts[t] {
-			if f != nil {
+		for c, f := range w.cohorts[t] {
+			if f != nil && f.Path == w.cohortPath(t, c) { // else it is that of another one
 				m.Files = append(m.Files, *f)
 			}
 		}

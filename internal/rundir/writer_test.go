@@ -437,13 +437,13 @@ func TestMisuse(t *testing.T) {
 		t.Fatal(err)
 	}
 	const config0 = "alpha: {contiguous_prefix round_robin 2 100 10}"
-	wantError(t, w.Commit(0, 0, s.outcomes[0][0]), config0+": the outcome lacks instances or cohorts")
+	wantError(t, w.Commit(0, Given{0, s.outcomes[0][0]}), config0+": the outcome lacks instances or cohorts")
 	f, err := w.Cohorts(0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.Close()
-	wantError(t, w.Commit(0, 0, s.outcomes[0][0]), config0+": the outcome lacks instances or cohorts")
+	wantError(t, w.Commit(0, Given{0, s.outcomes[0][0]}), config0+": the outcome lacks instances or cohorts")
 	whole := s.outcomes[0][0]
 	s.outcomes[0][0] = &result.Outcome{Instances: whole.Instances[:1]}
 	wantError(t, s.commit(w, 0, 0), config0+": the outcome lacks instances or cohorts")
@@ -451,7 +451,7 @@ func TestMisuse(t *testing.T) {
 	if err := s.commit(w, 0, 0); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, w.Commit(0, 0, s.outcomes[0][0]), config0+": is committed already")
+	wantError(t, w.Commit(0, Given{0, s.outcomes[0][0]}), config0+": is committed already")
 	_, err = w.Cohorts(0, 0)
 	wantError(t, err, config0+": no cohorts are wanted")
 	wantError(t, w.Publish(), "alpha: no profile")

@@ -34,6 +34,11 @@ type deal struct {
 	origin    []member // of each instance: the first in the plan that serves the same requests
 }
 
+// has reports whether a configuration is of the deal.
+func (d *deal) has(c result.Config) bool {
+	return d.routing == c.Routing && d.instances == c.Instances
+}
+
 // member is an instance of a deal.
 type member struct{ deal, instance int }
 
@@ -165,7 +170,7 @@ func (pl *plan) experimentsOf(s *stream, members []member) []experiment {
 		}
 		var users []user
 		for _, m := range members {
-			if dl := &pl.deals[m.deal]; dl.routing == c.Routing && dl.instances == c.Instances {
+			if pl.deals[m.deal].has(c) {
 				users = append(users, user{i, m.instance})
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"kvfanin/internal/fanin"
 	"kvfanin/internal/result"
+	"kvfanin/internal/rundir"
 	"kvfanin/internal/trace"
 )
 
@@ -17,11 +18,13 @@ import (
 func outcomes(t *rapid.T, tr *trace.Trace, p Params, wanted []bool) []*result.Outcome {
 	configs := p.Grid.Configs()
 	got := make([]*result.Outcome, len(configs))
-	l := newLedger(configs, func(config int, o *result.Outcome) error {
-		if got[config] != nil {
-			t.Fatalf("%+v is committed twice", configs[config])
+	l := newLedger(configs, func(given ...rundir.Given) error {
+		for _, g := range given {
+			if got[g.Config] != nil {
+				t.Fatalf("%+v is committed twice", configs[g.Config])
+			}
+			got[g.Config] = g.Outcome
 		}
-		got[config] = o
 		return nil
 	})
 	var r replayer
@@ -145,6 +148,62 @@ func TestExplain(t *testing.T) {
 		}
 		if run != x.AfterUnbounded {
 			t.Fatalf("%d lookups are run, explained are %d", run, x.AfterUnbounded)
+		}
+	})
+}
+
+// TestGroups holds that configurations which share a cohort file have the same
+// cohorts, each run by itself, and that every configuration is in one group.
+func TestGroups(t *testing.T) {
+	var r replayer
+	rapid.Check(t, func(t *rapid.T) {
+		tr := drawTrace(t)
+		if rapid.Bool().Draw(t, "tree") {
+			tr = drawTree(t)
+		}
+		p := Params{
+			Grid:    drawGrid(t),
+			Warmup:  tenths(t, 1),
+			Control: rapid.SampledFrom([]fanin.Control{fanin.NoControl, fanin.NoControl, fanin.InsertOnMiss, fanin.SlidingWindow}).Draw(t, "control"),
+		}
+		configs := p.Grid.Configs()
+		pl, err := newPlan(tr, &p, all(len(configs)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		streamsOf := func(d int) []stream {
+			return split(tr, pl.deals[d].assigned, all(pl.deals[d].instances), pl.steady)
+		}
+		cohortsOf := func(config int) (all []result.Cohort) {
+			d := slices.IndexFunc(pl.deals, func(d deal) bool { return d.has(configs[config]) })
+			_, err := pl.runAll(&r, streamsOf(d), config, func(batch []result.Cohort) error {
+				all = append(all, batch...)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return all
+		}
+		grouped := make([]int, len(configs))
+		for d := range pl.deals {
+			for _, group := range pl.groups(d, streamsOf(d)) {
+				want := cohortsOf(group[0])
+				for _, i := range group {
+					grouped[i]++
+					if configs[i].Instances < configs[group[0]].Instances {
+						t.Fatalf("%+v has fewer instances than %+v", configs[i], configs[group[0]])
+					}
+					if diff := cmp.Diff(want, cohortsOf(i)); diff != "" {
+						t.Fatalf("%+v and %+v share a file (-first +other):\n%s", configs[group[0]], configs[i], diff)
+					}
+				}
+			}
+		}
+		for i, n := range grouped {
+			if n != 1 {
+				t.Fatalf("%+v is in %d groups", configs[i], n)
+			}
 		}
 	})
 }

@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -34,15 +35,17 @@ func Run(ctx context.Context, traces []*trace.Trace, p Params, jobs int, w *rund
 			for c := range configs {
 				wanted[c] = !w.Done(i, c)
 			}
-			l := newLedger(configs, func(config int, o *result.Outcome) error {
-				if err := w.Commit(i, config, o); err != nil {
+			l := newLedger(configs, func(given ...rundir.Given) error {
+				if err := w.Commit(i, given...); err != nil {
 					return err
 				}
-				done()
+				for range given {
+					done()
+				}
 				return nil
 			})
 			if p.Cohorts {
-				l.cohorts = func(config int) (*rundir.CohortFile, error) { return w.Cohorts(i, config) }
+				l.cohorts = func(configs []int) (*rundir.CohortFile, error) { return w.Cohorts(i, configs...) }
 			}
 			if err := p.tasks(t, wanted, l, func(t task) error {
 				select {
@@ -90,9 +93,12 @@ func (p *Params) tasks(t *trace.Trace, wanted []bool, l *ledger, send func(task)
 		return err
 	}
 	for d := range pl.deals {
-		if p.Cohorts || p.NoCollapse {
+		switch {
+		case p.Cohorts:
+			err = pl.sendGroups(d, l, send)
+		case p.NoCollapse:
 			err = pl.sendConfigurations(d, l, send)
-		} else {
+		default:
 			err = pl.sendExperiments(d, l, send)
 		}
 		if err != nil {
@@ -136,20 +142,17 @@ func (e *experiment) run(r *replayer) ([]instanceOutcome, error) {
 
 // sendConfigurations sends every configuration of deal d by itself.
 func (pl *plan) sendConfigurations(d int, l *ledger, send func(task) error) error {
-	dl := &pl.deals[d]
-	streams := split(pl.trace, dl.assigned, all(dl.instances), pl.steady)
+	streams := split(pl.trace, pl.deals[d].assigned, all(pl.deals[d].instances), pl.steady)
 	for i, c := range pl.configs {
-		if !pl.wanted[i] || c.Routing != dl.routing || c.Instances != dl.instances {
+		if !pl.wanted[i] || !pl.deals[d].has(c) {
 			continue
 		}
-		model, err := pl.params.model(c)
-		if err != nil {
-			return err
-		}
-		err = send(func(r *replayer) error {
-			return l.run(i, func(write func([]result.Cohort) error) (*result.Outcome, error) {
-				return r.replayAll(streams, model, write)
-			})
+		err := send(func(r *replayer) error {
+			o, err := pl.runAll(r, streams, i, nil)
+			if err != nil {
+				return err
+			}
+			return l.commit(rundir.Given{Config: i, Outcome: o})
 		})
 		if err != nil {
 			return err
@@ -158,20 +161,74 @@ func (pl *plan) sendConfigurations(d int, l *ledger, send func(task) error) erro
 	return nil
 }
 
+// sendGroups sends the groups of deal d, each with its cohort file.
+func (pl *plan) sendGroups(d int, l *ledger, send func(task) error) error {
+	streams := split(pl.trace, pl.deals[d].assigned, all(pl.deals[d].instances), pl.steady)
+	for _, group := range pl.groups(d, streams) {
+		if !pl.wanted[group[0]] {
+			continue // it was committed, and the others with it
+		}
+		if err := send(func(r *replayer) error { return pl.runGroup(r, streams, group, l) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runGroup runs the first configuration of a group, keeps its cohorts, and
+// gives all what it gave; without collapse it runs the others as well.
+func (pl *plan) runGroup(r *replayer, streams []stream, group []int, l *ledger) error {
+	file, err := l.cohorts(group)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	first, err := pl.runAll(r, streams, group[0], file.Write)
+	if err != nil {
+		return err
+	}
+	if err := file.Finish(); err != nil {
+		return err
+	}
+	var given []rundir.Given
+	for _, i := range group {
+		o := newOutcome(pl.configs[i].Instances)
+		copy(o.Instances, first.Instances)
+		o.Relations = first.Relations
+		if pl.params.NoCollapse && i != group[0] {
+			d := slices.IndexFunc(pl.deals, func(d deal) bool { return d.has(pl.configs[i]) })
+			own := split(pl.trace, pl.deals[d].assigned, all(pl.deals[d].instances), pl.steady)
+			if o, err = pl.runAll(r, own, i, nil); err != nil {
+				return err
+			}
+		}
+		given = append(given, rundir.Given{Config: i, Outcome: o})
+	}
+	return l.commit(given...)
+}
+
+// runAll runs a configuration on every instance.
+func (pl *plan) runAll(r *replayer, streams []stream, config int, write func([]result.Cohort) error) (*result.Outcome, error) {
+	model, err := pl.params.model(pl.configs[config])
+	if err != nil {
+		return nil, err
+	}
+	return r.replayAll(streams, model, write)
+}
+
 // ledger keeps what the configurations of one trace have given so far, and
 // commits each that has all.
 type ledger struct {
-	configs []result.Config
-	commit  func(config int, o *result.Outcome) error
-	cohorts func(config int) (*rundir.CohortFile, error) // nil: none are kept
+	commit  func(...rundir.Given) error
+	cohorts func(configs []int) (*rundir.CohortFile, error) // nil: none are kept
 
 	mu       sync.Mutex
 	outcomes []*result.Outcome
 	missing  []int // instances of each configuration
 }
 
-func newLedger(configs []result.Config, commit func(int, *result.Outcome) error) *ledger {
-	l := &ledger{configs: configs, commit: commit}
+func newLedger(configs []result.Config, commit func(...rundir.Given) error) *ledger {
+	l := &ledger{commit: commit}
 	for _, c := range configs {
 		l.outcomes = append(l.outcomes, newOutcome(c.Instances))
 		l.missing = append(l.missing, c.Instances)
@@ -181,43 +238,19 @@ func newLedger(configs []result.Config, commit func(int, *result.Outcome) error)
 
 // deliver gives all users what their instances have given.
 func (l *ledger) deliver(users []user, out *instanceOutcome) error {
-	var complete []int
+	var complete []rundir.Given
 	l.mu.Lock()
 	for _, u := range users {
 		put(l.outcomes[u.config], u.instance, out)
 		if l.missing[u.config]--; l.missing[u.config] == 0 {
-			complete = append(complete, u.config)
+			complete = append(complete, rundir.Given{Config: u.config, Outcome: l.outcomes[u.config]})
 		}
 	}
 	l.mu.Unlock()
-	for _, config := range complete {
-		if err := l.commit(config, l.outcomes[config]); err != nil {
+	for _, g := range complete {
+		if err := l.commit(g); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// run runs one whole configuration, with its cohort file if there is one.
-func (l *ledger) run(config int, replay func(write func([]result.Cohort) error) (*result.Outcome, error)) error {
-	if l.cohorts == nil {
-		o, err := replay(nil)
-		if err != nil {
-			return err
-		}
-		return l.commit(config, o)
-	}
-	cohorts, err := l.cohorts(config)
-	if err != nil {
-		return err
-	}
-	defer cohorts.Close()
-	o, err := replay(cohorts.Write)
-	if err != nil {
-		return err
-	}
-	if err := cohorts.Finish(); err != nil {
-		return err
-	}
-	return l.commit(config, o)
 }
