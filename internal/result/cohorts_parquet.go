@@ -1,7 +1,6 @@
 package result
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -106,7 +105,7 @@ func (p *parquetWriter) Close() error {
 
 func readParquet(r io.ReaderAt, size int64, config Config) iter.Seq2[[]Cohort, error] {
 	return func(yield func([]Cohort, error) bool) {
-		p := parquetReader{want: configValues(config)}
+		p := parquetReader{config: configValues(config)}
 		defer p.close()
 		if err := guard(func() error { return p.open(r, size) }); err != nil {
 			yield(nil, err)
@@ -147,13 +146,14 @@ func guard(do func() error) (err error) {
 }
 
 // parquetReader reads the columns of one row group after the other side by
-// side.
+// side. It takes their values in the form they are stored in, indexes into a
+// dictionary or plain integers: a value of the library for each would cost
+// several times what it takes to decode them.
 type parquetReader struct {
-	want    []parquet.Value // of the configuration columns
+	config  []parquet.Value // what stands in the configuration columns
 	groups  []parquet.RowGroup
 	columns []parquetColumn
 	left    int64 // rows of the row group that are not read
-	values  [cohortBatch]parquet.Value
 }
 
 func configValues(c Config) []parquet.Value {
@@ -237,33 +237,74 @@ func (p *parquetReader) read(batch []Cohort) (int, error) {
 }
 
 func (p *parquetReader) readColumn(i int, batch []Cohort) error {
+	column := &p.columns[i]
 	for len(batch) > 0 {
-		n, err := p.columns[i].read(p.values[:len(batch)])
+		if err := column.fill(); err != nil {
+			return err
+		}
+		n := min(len(batch), column.values())
+		var err error
+		if i < len(p.config) {
+			err = column.equal(n, p.config[i])
+		} else {
+			err = cohortReaders[i-len(p.config)](column, batch[:n])
+		}
 		if err != nil {
 			return err
 		}
-		for j, v := range p.values[:n] {
-			if i < len(p.want) {
-				if !parquet.Equal(v, p.want[i]) {
-					return fmt.Errorf("%v, want %v", v, p.want[i])
-				}
-			} else if err := cohortSetters[i-len(p.want)](&batch[j], v); err != nil {
-				return fmt.Errorf("%q: %w", clip(v.ByteArray()), err)
-			}
-		}
+		column.at += n
 		batch = batch[n:]
 	}
 	return nil
 }
 
-// cohortSetters put a value of each cohort column where it belongs.
-var cohortSetters = []func(*Cohort, parquet.Value) error{
-	func(c *Cohort, v parquet.Value) error { c.Instance = v.Int32(); return nil },
-	func(c *Cohort, v parquet.Value) error { c.BlockHash = v.Uint64(); return nil },
-	func(c *Cohort, v parquet.Value) error { c.LeaderRequest = v.Int64(); return nil },
-	func(c *Cohort, v parquet.Value) error { c.StartMS = v.Int64(); return nil },
-	func(c *Cohort, v parquet.Value) error { c.FanIn = v.Int64(); return nil },
-	func(c *Cohort, v parquet.Value) (err error) { c.Phase, err = parsePhase(v.ByteArray()); return err },
+// cohortReaders put the next values of each cohort column where they belong.
+var cohortReaders = []func(*parquetColumn, []Cohort) error{
+	func(c *parquetColumn, batch []Cohort) error {
+		return lookUp(c, len(batch),
+			func(v parquet.Value) (int32, error) { return v.Int32(), nil },
+			func(i int, v int32) { batch[i].Instance = v })
+	},
+	func(c *parquetColumn, batch []Cohort) error {
+		data := c.page.Data()
+		values := data.Uint64()[c.at:]
+		for i := range batch {
+			batch[i].BlockHash = values[i]
+		}
+		return nil
+	},
+	func(c *parquetColumn, batch []Cohort) error {
+		data := c.page.Data()
+		values := data.Int64()[c.at:]
+		for i := range batch {
+			batch[i].LeaderRequest = values[i]
+		}
+		return nil
+	},
+	func(c *parquetColumn, batch []Cohort) error {
+		data := c.page.Data()
+		values := data.Int64()[c.at:]
+		for i := range batch {
+			batch[i].StartMS = values[i]
+		}
+		return nil
+	},
+	func(c *parquetColumn, batch []Cohort) error {
+		return lookUp(c, len(batch),
+			func(v parquet.Value) (int64, error) { return v.Int64(), nil },
+			func(i int, v int64) { batch[i].FanIn = v })
+	},
+	func(c *parquetColumn, batch []Cohort) error {
+		return lookUp(c, len(batch),
+			func(v parquet.Value) (Phase, error) {
+				phase, err := parsePhase(v.ByteArray())
+				if err != nil {
+					err = fmt.Errorf("%q: %w", clip(v.ByteArray()), err)
+				}
+				return phase, err
+			},
+			func(i int, v Phase) { batch[i].Phase = v })
+	},
 }
 
 // close lets go of the columns of a row group.
@@ -276,42 +317,84 @@ func (p *parquetReader) close() {
 
 // parquetColumn reads one column of a row group.
 type parquetColumn struct {
-	pages  parquet.Pages
-	page   parquet.Page        // nil before and between pages
-	values parquet.ValueReader // of page
+	pages parquet.Pages
+	page  parquet.Page // nil before and between pages
+	at    int          // values of the page that are read
 }
 
 var errColumnEnd = errors.New("ends before the row group")
 
-// read reads at least one value. What they point to is valid until the next
-// call.
-func (c *parquetColumn) read(values []parquet.Value) (int, error) {
-	for {
-		if c.page == nil {
-			page, err := c.pages.ReadPage()
-			if err == io.EOF {
-				return 0, errColumnEnd
-			}
-			if err != nil {
-				return 0, err
-			}
-			c.page, c.values = page, page.Values()
-		}
-		n, err := c.values.ReadValues(values)
-		if n > 0 {
-			return n, nil
-		}
-		if err != io.EOF {
-			return 0, cmp.Or(err, io.ErrNoProgress)
-		}
+// fill goes on to the next page with values if none of this one is left.
+func (c *parquetColumn) fill() error {
+	for c.page == nil || c.values() == 0 {
 		c.release()
+		page, err := c.pages.ReadPage()
+		if err == io.EOF {
+			return errColumnEnd
+		}
+		if err != nil {
+			return err
+		}
+		c.page = page
 	}
+	return nil
+}
+
+// values returns how many values of the page are left.
+func (c *parquetColumn) values() int { return int(c.page.NumValues()) - c.at }
+
+// indexes returns the next n values of a page as indexes into its dictionary.
+func (c *parquetColumn) indexes(n int) (indexes []int32, dictionary parquet.Dictionary, err error) {
+	dictionary = c.page.Dictionary()
+	if dictionary == nil {
+		return nil, nil, errors.New("a page without a dictionary")
+	}
+	data := c.page.Data()
+	indexes = data.Int32()[c.at : c.at+n]
+	for _, i := range indexes {
+		if uint(i) >= uint(dictionary.Len()) {
+			return nil, nil, fmt.Errorf("value %d of a dictionary of %d", i, dictionary.Len())
+		}
+	}
+	return indexes, dictionary, nil
+}
+
+// equal checks that the next n values are want.
+func (c *parquetColumn) equal(n int, want parquet.Value) error {
+	return lookUp(c, n, func(v parquet.Value) (struct{}, error) {
+		if !parquet.Equal(v, want) {
+			return struct{}{}, fmt.Errorf("%v, want %v", v, want)
+		}
+		return struct{}{}, nil
+	}, nil)
+}
+
+// lookUp gives the next n values of a column with a dictionary to set, in the
+// form that parse makes of those that occur; set may be nil.
+func lookUp[T any](c *parquetColumn, n int, parse func(parquet.Value) (T, error), set func(int, T)) error {
+	indexes, dictionary, err := c.indexes(n)
+	if err != nil {
+		return err
+	}
+	// Values come in long runs.
+	last, value := int32(-1), *new(T)
+	for i, index := range indexes {
+		if index != last {
+			if value, err = parse(dictionary.Index(index)); err != nil {
+				return err
+			}
+			last = index
+		}
+		if set != nil {
+			set(i, value)
+		}
+	}
+	return nil
 }
 
 // end checks that no value is left.
 func (c *parquetColumn) end() error {
-	var one [1]parquet.Value
-	switch _, err := c.read(one[:]); err {
+	switch err := c.fill(); err {
 	case errColumnEnd:
 		return nil
 	case nil:
@@ -324,7 +407,7 @@ func (c *parquetColumn) end() error {
 func (c *parquetColumn) release() {
 	if c.page != nil {
 		parquet.Release(c.page)
-		c.page = nil
+		c.page, c.at = nil, 0
 	}
 }
 
