@@ -31,6 +31,28 @@ type Quantiles struct {
 	Max int64 `json:"max"`
 }
 
+// percentiles are the fields of Quantiles between Min and Max, in their order.
+var percentiles = [...]int{1, 5, 10, 25, 50, 75, 90, 95, 99}
+
+// ranks returns which elements of n sorted values, counted from 0, make up
+// their Quantiles, in the order of its fields.
+func ranks(n int) []int {
+	ranks := []int{0}
+	for _, p := range percentiles {
+		ranks = append(ranks, p*n/100)
+	}
+	return append(ranks, n-1)
+}
+
+// distributionOf makes a distribution of n values of the elements at their
+// ranks.
+func distributionOf(n int, v []int64) Distribution {
+	return Distribution{Count: int64(n), Quantiles: &Quantiles{
+		Min: v[0], P1: v[1], P5: v[2], P10: v[3], P25: v[4], P50: v[5],
+		P75: v[6], P90: v[7], P95: v[8], P99: v[9], Max: v[10],
+	}}
+}
+
 // distribution sorts xs in place.
 func distribution(xs []int64) Distribution {
 	n := len(xs)
@@ -38,9 +60,9 @@ func distribution(xs []int64) Distribution {
 		return Distribution{}
 	}
 	slices.Sort(xs)
-	at := func(p int) int64 { return xs[p*n/100] }
-	return Distribution{Count: int64(n), Quantiles: &Quantiles{
-		Min: xs[0], P1: at(1), P5: at(5), P10: at(10), P25: at(25), P50: at(50),
-		P75: at(75), P90: at(90), P95: at(95), P99: at(99), Max: xs[n-1],
-	}}
+	var v []int64
+	for _, rank := range ranks(n) {
+		v = append(v, xs[rank])
+	}
+	return distributionOf(n, v)
 }

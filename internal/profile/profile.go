@@ -2,7 +2,6 @@ package profile
 
 import (
 	"math"
-	"slices"
 
 	"kvfanin/internal/trace"
 )
@@ -60,7 +59,7 @@ type Window struct {
 }
 
 // Of profiles t and counts its reuses inside each of windowsMS, in ms. Beside
-// the trace it holds 16 bytes a request, then 8 bytes a lookup.
+// the trace it holds 16 bytes a request, then 4 bytes a distinct block.
 func Of(t *trace.Trace, windowsMS []int64) *Profile {
 	p := &Profile{
 		Requests:          int64(t.Requests()),
@@ -79,7 +78,7 @@ func Of(t *trace.Trace, windowsMS []int64) *Profile {
 	p.DistinctTimestamps = int64(len(perTimestamp))
 	p.PositiveGapMS = distribution(gaps)
 	p.RequestsPerTimestamp = distribution(perTimestamp)
-	p.Reuse = reuseOf(reuseGaps(t), windowsMS)
+	p.Reuse = reuseOf(t, windowsMS)
 
 	if q := p.PositiveGapMS.Quantiles; q != nil {
 		p.SmallestPositiveGapMS, p.MedianPositiveGapMS = new(q.Min), new(q.P50)
@@ -109,48 +108,6 @@ func arrivals(at []int64) (gaps, perTimestamp []int64) {
 		perTimestamp = append(perTimestamp, 1)
 	}
 	return gaps, perTimestamp
-}
-
-// reuseGaps returns the gap of every reuse, in trace order.
-func reuseGaps(t *trace.Trace) []int64 {
-	const never = -1 // arrivals are not negative
-	last := slices.Repeat([]int64{never}, len(t.Hash))
-	gaps := make([]int64, 0, t.Lookups()-len(t.Hash))
-	for i, at := range t.ArrivalMS {
-		for _, b := range t.Blocks(i) {
-			if last[b] != never {
-				gaps = append(gaps, at-last[b])
-			}
-			last[b] = at
-		}
-	}
-	return gaps
-}
-
-// reuseOf sorts gaps in place.
-func reuseOf(gaps, windowsMS []int64) Reuse {
-	slices.Sort(gaps)
-	zero := below(gaps, 1)
-	r := Reuse{
-		Reuses:        int64(len(gaps)),
-		ZeroGaps:      int64(zero),
-		PositiveGapMS: distribution(gaps[zero:]),
-		Windows:       make([]Window, len(windowsMS)),
-	}
-	for i, w := range windowsMS {
-		n := below(gaps, w)
-		r.Windows[i] = Window{WindowMS: w, Reuses: int64(n)}
-		if len(gaps) > 0 {
-			r.Windows[i].Share = new(float64(n) / float64(len(gaps)))
-		}
-	}
-	return r
-}
-
-// below returns how many elements of the sorted xs are smaller than x.
-func below(xs []int64, x int64) int {
-	n, _ := slices.BinarySearch(xs, x)
-	return n
 }
 
 // sum stays at the largest int64 once it is reached. A trace may hold lengths

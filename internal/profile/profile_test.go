@@ -142,12 +142,13 @@ func naiveDistribution(xs []int64) Distribution {
 }
 
 func TestOfEqualsNaive(t *testing.T) {
-	windows := []int64{0, 1, 2, 3, 5, 8, 1000}
+	windows := []int64{0, 1, 2, 3, 5, 8, 1000, 1 << 30}
 	rapid.Check(t, func(t *rapid.T) {
 		var rs []request
 		at := int64(0)
+		longest := rapid.SampledFrom([]int64{4, 1 << 10, 1 << 25, 1 << 55}).Draw(t, "longest") // gaps of one digit or more
 		for range rapid.IntRange(0, 120).Draw(t, "requests") {
-			at += rapid.Int64Range(0, 4).Draw(t, "gap") // many ties
+			at += rapid.OneOf(rapid.Int64Range(0, 4), rapid.Int64Range(0, longest)).Draw(t, "gap") // many ties
 			rs = append(rs, request{at, rapid.SliceOfNDistinct(rapid.Uint64Range(0, 9), 0, 6, rapid.ID).Draw(t, "hashes")})
 		}
 		if diff := cmp.Diff(naive(rs, windows), Of(columns(rs), windows)); diff != "" {

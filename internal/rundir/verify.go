@@ -277,6 +277,9 @@ func (v *verifier) checkProfile(f *fileCheck, file io.Reader) {
 	if form, err := encodeProfile(&p); err != nil || !bytes.Equal(b, form) {
 		f.found(CheckProfile, f.path, "not written as kvfanin writes it")
 	}
+	if err := p.Check(); err != nil {
+		f.found(CheckProfile, f.path, "%v", err)
+	}
 	t := v.traces[f.kind.trace]
 	t.profile = &p
 	for _, n := range []struct {

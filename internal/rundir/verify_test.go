@@ -533,6 +533,7 @@ func TestGapOfTheProfile(t *testing.T) {
 	wantFinding(t, findingsIn(t, dir), "every window up to the smallest gap counts the same", "alpha/phases.csv")
 
 	s.profiles[0].SmallestPositiveGapMS = new(int64(9))
+	s.profiles[0].PositiveGapMS.Min = 9
 	if found := findingsIn(t, s.published(t)); len(found) > 0 {
 		t.Errorf("with a smaller gap: findings %q", found)
 	}
