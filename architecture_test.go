@@ -28,6 +28,7 @@ var arrows = map[string][]string{
 	"internal/generate":  {"internal/trace"},
 	"internal/trace":     {},
 	"internal/reference": {}, // for tests only
+	"internal/bound":     {}, // for benchmarks only
 }
 
 // TestArrows holds the imports of every package to the table.

@@ -1,0 +1,102 @@
+package fanin
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"kvfanin/internal/bound"
+	"kvfanin/internal/generate"
+	"kvfanin/internal/trace"
+)
+
+// benchmarkWindows are the windows each thing is measured under, one after the
+// other: a step of the conversation trace lies between them.
+var benchmarkWindows = []Window{1_000, 10_000}
+
+// benchmarkStream is a whole trace as one instance serves it: the public
+// conversation trace, or a generated one where it does not lie beside the
+// checkout.
+func benchmarkStream(b *testing.B) (*Stream, *bound.Columns) {
+	b.Helper()
+	const path = "../../../shared/traces/conversation_trace.jsonl"
+	var t *trace.Trace
+	var err error
+	if _, missing := os.Stat(path); missing == nil {
+		t, err = trace.Load(context.Background(), trace.Ref{Name: "conversation", Path: path}, trace.Options{})
+	} else {
+		b.Logf("over the generated trace: %v", missing)
+		var text bytes.Buffer
+		if err := generate.Write(&text, generate.Default()); err != nil {
+			b.Fatal(err)
+		}
+		t, err = trace.Parse("generated", text.Bytes(), trace.Options{})
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := &Stream{ArrivalMS: t.ArrivalMS, Offset: t.Offset, Block: t.Block, Blocks: len(t.Hash), Steady: t.Requests() / 10}
+	return s, &bound.Columns{ArrivalMS: s.ArrivalMS, Offset: s.Offset, Block: s.Block, Blocks: s.Blocks}
+}
+
+// BenchmarkEngine measures a lookup of the engine beside the bounds, as a study
+// asks for it: with an observer of joins.
+func BenchmarkEngine(b *testing.B) {
+	s, columns := benchmarkStream(b)
+	for _, lookup := range Lookups {
+		for _, capacity := range []int{1_000, 10_000, 100_000} {
+			for threads := 1; threads <= 2; threads++ {
+				b.Run(fmt.Sprintf("%v/C=%d/threads=%d", lookup, capacity, threads), func(b *testing.B) {
+					engines := make([]Engine, threads)
+					thing := func(k int) {
+						for _, w := range benchmarkWindows {
+							c := Config{Lookup: lookup, Capacity: capacity, Window: w}
+							_, err := engines[k].Run(s, c, Observer{Joins: func([]Joins) error { return nil }})
+							if err != nil {
+								b.Error(err)
+							}
+						}
+					}
+					compare(b, columns, lookup == ContiguousPrefix, capacity, benchmarkWindows, threads, thing)
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkUnbounded measures a lookup under one of the windows of the study,
+// which one pass answers together. The bounds run once for each.
+func BenchmarkUnbounded(b *testing.B) {
+	s, columns := benchmarkStream(b)
+	windows := []Window{10, 3_000, 10_000} // those of the study that differ on that trace
+	for threads := 1; threads <= 2; threads++ {
+		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
+			unbounded := make([]Unbounded, threads)
+			thing := func(k int) { unbounded[k].Run(s, windows, func([]JoinsFrom) {}) }
+			compare(b, columns, false, s.Blocks, windows, threads, thing)
+		})
+	}
+}
+
+// compare compares what each thread does with the bounds under each window.
+func compare(b *testing.B, c *bound.Columns, contiguous bool, capacity int, windows []Window, threads int, thing func(k int)) {
+	b.Helper()
+	access, lru, cohorts := make([]bound.Access, threads), make([]bound.LRU, threads), make([]bound.Cohorts, threads)
+	each := func(f func(k int, w Window)) func() {
+		return func() {
+			bound.Threads(threads, func(k int) {
+				for _, w := range windows {
+					f(k, w)
+				}
+			})
+		}
+	}
+	bound.Compare(b, "lookup", float64(threads*len(windows)*len(c.Block)),
+		func() { bound.Threads(threads, thing) },
+		bound.Thing{Name: "access", Run: each(func(k int, _ Window) { access[k].Run(c) })},
+		bound.Thing{Name: "lru", Run: each(func(k int, _ Window) { lru[k].Run(c, capacity) })},
+		bound.Thing{Name: "cohorts", Run: each(func(k int, w Window) { cohorts[k].Run(c, capacity, int64(w), contiguous) })},
+	)
+}
