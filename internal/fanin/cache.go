@@ -1,5 +1,7 @@
 package fanin
 
+import "math"
+
 // record is all that is known of one block at one instance. Eight bytes, eight
 // to a cache line, since a lookup that misses the caches of the machine should
 // miss them once.
@@ -29,7 +31,7 @@ func (c *cache) reset(blocks, capacity int) {
 	c.record = c.record[:blocks]
 	clear(c.record)
 	c.size, c.limit = 0, min(capacity, blocks)
-	places := 4*c.limit + 64
+	places := min(4*c.limit+64, math.MaxUint32)
 	if cap(c.log) < places {
 		c.log = make([]uint32, places)
 	}

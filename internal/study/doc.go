@@ -6,7 +6,8 @@
 // Run for a whole study, Simulate for one configuration.
 //
 // Every trace is dealt out once for each routing and number of instances
-// (stream.go); the configurations that share this are run one after another
-// (replay.go) by as many workers as asked for (run.go). What is written does
-// not depend on their number.
+// (stream.go). plan.go says which configurations are one experiment, which is
+// run once (replay.go) by one of as many workers as asked for (run.go); where
+// cohorts are kept, groups.go says which share a file. What is written depends
+// on none of this.
 package study

@@ -48,6 +48,9 @@ func (p *Params) check() error {
 		if _, err := route.ByName(c.Routing); err != nil {
 			return err
 		}
+		if c.Instances < 1 {
+			return fmt.Errorf("instances %d: want at least 1", c.Instances)
+		}
 	}
 	return nil
 }

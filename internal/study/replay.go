@@ -1,11 +1,9 @@
 package study
 
 import (
-	"fmt"
-
 	"kvfanin/internal/fanin"
 	"kvfanin/internal/result"
-	"kvfanin/internal/route"
+	"kvfanin/internal/rundir"
 	"kvfanin/internal/trace"
 )
 
@@ -121,18 +119,26 @@ func put(o *result.Outcome, k int, out *instanceOutcome) {
 
 // Simulate runs one configuration on a trace.
 func Simulate(t *trace.Trace, c result.Config, warmup Share, control fanin.Control) (*result.Outcome, error) {
-	p := Params{Warmup: warmup, Control: control}
-	model, err := p.model(c)
-	if err != nil {
+	p := Params{
+		Grid: result.Grid{
+			Lookups:          []string{c.Lookup},
+			Routings:         []string{c.Routing},
+			Instances:        []int{c.Instances},
+			CapacitiesBlocks: []int{c.CapacityBlocks},
+			WindowsMS:        []int64{c.WindowMS},
+		},
+		Warmup:  warmup,
+		Control: control,
+	}
+	if err := p.check(); err != nil {
 		return nil, err
 	}
-	policy, err := route.ByName(c.Routing)
-	if err != nil {
-		return nil, err
-	}
-	if c.Instances < 1 {
-		return nil, fmt.Errorf("instances %d: want at least 1", c.Instances)
-	}
-	streams := split(t, policy.Assign(t, c.Instances), all(c.Instances), SteadyFrom(t, warmup))
-	return new(replayer).replayAll(streams, model, nil)
+	var outcome *result.Outcome
+	l := newLedger([]result.Config{c}, func(given ...rundir.Given) error {
+		outcome = given[0].Outcome
+		return nil
+	})
+	var r replayer
+	err := p.tasks(t, []bool{true}, l, func(run task) error { return run(&r) })
+	return outcome, err
 }

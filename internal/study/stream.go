@@ -31,6 +31,9 @@ func (s *stream) phase(i uint32) result.Phase {
 // numbered anew in each stream, by first appearance, so that the engine's
 // arrays are as small as the stream allows.
 func split(t *trace.Trace, assigned []uint32, wanted []bool, steady int) []stream {
+	if len(wanted) == 1 {
+		return []stream{whole(t, steady)}
+	}
 	streams := make([]stream, len(wanted))
 	requests, lookups := make([]int, len(wanted)), make([]int, len(wanted))
 	for i, k := range assigned {
@@ -77,6 +80,24 @@ func split(t *trace.Trace, assigned []uint32, wanted []bool, steady int) []strea
 		}
 	}
 	return streams
+}
+
+// whole returns a trace as the stream of one instance that serves all. It is
+// the trace's own columns: there too blocks are numbered by first appearance.
+func whole(t *trace.Trace, steady int) stream {
+	s := stream{
+		Stream:  fanin.Stream{ArrivalMS: t.ArrivalMS, Offset: t.Offset, Block: t.Block, Blocks: len(t.Hash), Steady: steady},
+		trace:   t,
+		request: make([]uint32, t.Requests()),
+		block:   make([]uint32, len(t.Hash)),
+	}
+	for i := range s.request {
+		s.request[i] = uint32(i)
+	}
+	for b := range s.block {
+		s.block[b] = uint32(b)
+	}
+	return s
 }
 
 // all returns n times true.
