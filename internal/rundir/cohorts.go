@@ -69,8 +69,9 @@ func (c *CohortFile) Finish() error {
 	}
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
+	rows := c.rows // not a pointer into c, which the run would keep with its encoder
 	file := &File{
-		Path: name, SHA256: out.sum(), Bytes: out.size, Rows: &c.rows,
+		Path: name, SHA256: out.sum(), Bytes: out.size, Rows: &rows,
 		Trace: c.w.header.Traces[c.trace].Name,
 	}
 	for _, config := range c.configs {

@@ -4,9 +4,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"weak"
 
 	"kvfanin/internal/result"
 )
@@ -468,4 +470,33 @@ func TestMisuse(t *testing.T) {
 	if err := s.write(dir, Options{Resume: true}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A cohort file that is finished is let go of, with all its encoder holds: a
+// run has hundreds.
+func TestFinishedCohortFileIsLetGo(t *testing.T) {
+	s := newSample(tinyGrid, string(result.CohortParquet), "alpha")
+	w, err := Create(filepath.Join(t.TempDir(), "run"), s.header, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	file := func() weak.Pointer[CohortFile] {
+		f, err := w.Cohorts(0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Write(s.cohorts[0][0]); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		return weak.Make(f)
+	}()
+	runtime.GC()
+	if file.Value() != nil {
+		t.Error("the run keeps the cohort file it has finished")
+	}
+	runtime.KeepAlive(w)
 }
