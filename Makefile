@@ -2,13 +2,16 @@
 
 GOLANGCI_LINT_VERSION := v2.15.0
 FUZZTIME ?= 20000x
+ROUNDS ?= 9
+LIBCACHESIM := libcachesim==0.3.5
+PEERS_TRACE ?= ../shared/traces/conversation_trace.jsonl
 BIN := $(CURDIR)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint fuzz golden clean
+.PHONY: help build test race lint fuzz golden bench bench-peers clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/kvfanin
 	go build -o $(BIN)/kvfanin ./cmd/kvfanin
@@ -37,6 +40,23 @@ fuzz: ## every native fuzz target, FUZZTIME (20000x) inputs each
 golden: ## rewrite the golden files; read the difference before you commit it
 	go test ./internal/fanin -run TestRules -rewrite
 	go test ./internal/report -update
+
+# Each thing and its bounds run in turn in one process, so that ratios come out.
+bench: ## every part beside its bounds, ROUNDS (9) times in turn; some minutes
+	@go test -p 1 -run '^$$' -bench '^Benchmark(Engine|Unbounded|CohortFile|Plan|Memory|Study|Parse)$$' -benchtime $(ROUNDS)x \
+		./internal/fanin ./internal/result ./internal/study ./internal/cli | awk -f bench/table.awk
+
+bench-peers: build ## libCacheSim on the same lookups, where it can be installed
+	@if python3 -m venv $(BIN)/peers && $(BIN)/peers/bin/python -m pip install --quiet --disable-pip-version-check $(LIBCACHESIM); then \
+		trace=$(PEERS_TRACE); \
+		if [ ! -e "$$trace" ]; then \
+			echo "$$trace is not there: over the generated trace"; \
+			trace=$(BIN)/generated.jsonl; $(BIN)/kvfanin trace generate -o $$trace --quiet || exit 1; \
+		fi; \
+		$(BIN)/peers/bin/python bench/peers.py $(BIN)/kvfanin $$trace; \
+	else \
+		echo "nothing is compared: $(LIBCACHESIM) cannot be installed here (see above)"; \
+	fi
 
 clean: ## remove what make built
 	rm -rf $(BIN)

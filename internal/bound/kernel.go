@@ -85,11 +85,7 @@ func (l *LRU) pushFront(b, ends uint32) {
 // one window after it began, and the cohort that waits for each load.
 type Cohorts struct {
 	record []record // of each block; last the ends of the list
-	ends   uint32
-	size   int
-	ring   []uint32 // blocks in flight, in the order their loads began
-	head   uint32   // counted on past the length of the ring, as tail
-	tail   uint32
+	ring   []uint32 // blocks in flight, in the order their loads began; a power of two long
 }
 
 // record is a block in the list of those cached and its load, 16 bytes.
@@ -111,30 +107,45 @@ func (k *Cohorts) Run(c *Columns, capacity int, windowMS int64, contiguous bool)
 	for b := range k.record {
 		k.record[b] = record{next: none}
 	}
-	k.ends = uint32(c.Blocks)
-	k.record[k.ends] = record{prev: k.ends, next: k.ends}
-	k.size, k.head, k.tail = 0, 0, 0
+	ends := uint32(c.Blocks)
+	k.record[ends] = record{prev: ends, next: ends}
+	records, ring := k.record, k.ring
 	var t Tally
+	var size int
+	var head, tail uint32 // of the ring; they count on past its length
 	for i, now := range c.ArrivalMS {
-		for k.head != k.tail {
-			b := k.ring[k.head%uint32(len(k.ring))]
-			r := &k.record[b]
+		for head != tail {
+			b := ring[head&uint32(len(ring)-1)]
+			r := &records[b]
 			if c.ArrivalMS[r.leader]+windowMS > now {
 				break
 			}
-			k.head++
+			head++
 			r.fanIn = 0
-			k.enter(b, capacity)
+			switch {
+			case r.next != none:
+				remove(records, r)
+			case size < capacity:
+				size++
+			default:
+				oldest := &records[records[ends].prev]
+				remove(records, oldest)
+				oldest.next = none
+			}
+			pushFront(records, b, ends)
 		}
 		blocks := c.Block[c.Offset[i]:c.Offset[i+1]]
-		k.reserve(len(blocks))
+		if int(tail-head)+len(blocks) > len(ring) {
+			ring = grown(ring, head, tail, len(blocks))
+			k.ring = ring
+		}
 		missed := false
 		for _, b := range blocks {
-			r := &k.record[b]
+			r := &records[b]
 			if r.next != none && !missed {
 				t.Hits++
-				k.remove(b)
-				k.pushFront(b)
+				remove(records, r)
+				pushFront(records, b, ends)
 				continue
 			}
 			missed = contiguous
@@ -145,56 +156,37 @@ func (k *Cohorts) Run(c *Columns, capacity int, windowMS int64, contiguous bool)
 				continue
 			}
 			r.leader = uint32(i)
-			k.ring[k.tail%uint32(len(k.ring))] = b
-			k.tail++
+			ring[tail&uint32(len(ring)-1)] = b
+			tail++
 		}
 	}
 	return t
 }
 
-// reserve makes room for n more loads.
-func (k *Cohorts) reserve(n int) {
-	need := int(k.tail-k.head) + n
-	if need <= len(k.ring) {
-		return
-	}
-	size := uint32(1) // a power of two, so that counting past 32 bits does no harm
-	for int(size) < need {
+func remove(records []record, r *record) {
+	records[r.prev].next = r.next
+	records[r.next].prev = r.prev
+}
+
+func pushFront(records []record, b, ends uint32) {
+	first := records[ends].next
+	records[b].prev, records[b].next = ends, first
+	records[first].prev = b
+	records[ends].next = b
+}
+
+// grown returns a longer ring of what is between head and tail, with room for
+// more.
+func grown(ring []uint32, head, tail uint32, more int) []uint32 {
+	size := uint32(1)
+	for int(size) < int(tail-head)+more {
 		size *= 2
 	}
-	ring := make([]uint32, size)
-	for p := k.head; p != k.tail; p++ {
-		ring[p%size] = k.ring[p%uint32(len(k.ring))]
+	longer := make([]uint32, size)
+	for p := head; p != tail; p++ {
+		longer[p&(size-1)] = ring[p&uint32(len(ring)-1)]
 	}
-	k.ring = ring
-}
-
-// enter makes a block the most recently used, cached before or not.
-func (k *Cohorts) enter(b uint32, capacity int) {
-	switch {
-	case k.record[b].next != none:
-		k.remove(b)
-	case k.size < capacity:
-		k.size++
-	default:
-		oldest := k.record[k.ends].prev
-		k.remove(oldest)
-		k.record[oldest].next = none
-	}
-	k.pushFront(b)
-}
-
-func (k *Cohorts) remove(b uint32) {
-	r := &k.record[b]
-	k.record[r.prev].next = r.next
-	k.record[r.next].prev = r.prev
-}
-
-func (k *Cohorts) pushFront(b uint32) {
-	first := k.record[k.ends].next
-	k.record[b].prev, k.record[b].next = k.ends, first
-	k.record[first].prev = b
-	k.record[k.ends].next = b
+	return longer
 }
 
 // resized returns a slice of n elements, in the memory of s if that will do.

@@ -49,11 +49,10 @@ func BenchmarkEngine(b *testing.B) {
 		for _, capacity := range []int{1_000, 10_000, 100_000} {
 			for threads := 1; threads <= 2; threads++ {
 				b.Run(fmt.Sprintf("%v/C=%d/threads=%d", lookup, capacity, threads), func(b *testing.B) {
-					engines := make([]Engine, threads)
-					thing := func(k int) {
+					thing := func(t *thread) {
 						for _, w := range benchmarkWindows {
 							c := Config{Lookup: lookup, Capacity: capacity, Window: w}
-							_, err := engines[k].Run(s, c, Observer{Joins: func([]Joins) error { return nil }})
+							_, err := t.engine.Run(s, c, Observer{Joins: func([]Joins) error { return nil }})
 							if err != nil {
 								b.Error(err)
 							}
@@ -73,30 +72,41 @@ func BenchmarkUnbounded(b *testing.B) {
 	windows := []Window{10, 3_000, 10_000} // those of the study that differ on that trace
 	for threads := 1; threads <= 2; threads++ {
 		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
-			unbounded := make([]Unbounded, threads)
-			thing := func(k int) { unbounded[k].Run(s, windows, func([]JoinsFrom) {}) }
+			thing := func(t *thread) { t.unbounded.Run(s, windows, func([]JoinsFrom) {}) }
 			compare(b, columns, false, s.Blocks, windows, threads, thing)
 		})
 	}
 }
 
-// compare compares what each thread does with the bounds under each window.
-func compare(b *testing.B, c *bound.Columns, contiguous bool, capacity int, windows []Window, threads int, thing func(k int)) {
+// thread is the memory of one thread. What two of them write must not share a
+// cache line, or they would wait for each other.
+type thread struct {
+	engine    Engine
+	unbounded Unbounded
+	access    bound.Access
+	lru       bound.LRU
+	cohorts   bound.Cohorts
+	_         [128]byte
+}
+
+// compare compares thing, on so many threads at once, with the bounds under each
+// window.
+func compare(b *testing.B, c *bound.Columns, contiguous bool, capacity int, windows []Window, threads int, thing func(*thread)) {
 	b.Helper()
-	access, lru, cohorts := make([]bound.Access, threads), make([]bound.LRU, threads), make([]bound.Cohorts, threads)
-	each := func(f func(k int, w Window)) func() {
-		return func() {
-			bound.Threads(threads, func(k int) {
-				for _, w := range windows {
-					f(k, w)
-				}
-			})
-		}
+	memory := make([]thread, threads)
+	on := func(f func(*thread)) func() {
+		return func() { bound.Threads(threads, func(k int) { f(&memory[k]) }) }
 	}
-	bound.Compare(b, "lookup", float64(threads*len(windows)*len(c.Block)),
-		func() { bound.Threads(threads, thing) },
-		bound.Thing{Name: "access", Run: each(func(k int, _ Window) { access[k].Run(c) })},
-		bound.Thing{Name: "lru", Run: each(func(k int, _ Window) { lru[k].Run(c, capacity) })},
-		bound.Thing{Name: "cohorts", Run: each(func(k int, w Window) { cohorts[k].Run(c, capacity, int64(w), contiguous) })},
+	each := func(f func(t *thread, w Window)) func() {
+		return on(func(t *thread) {
+			for _, w := range windows {
+				f(t, w)
+			}
+		})
+	}
+	bound.Compare(b, "lookup", float64(threads*len(windows)*len(c.Block)), on(thing),
+		bound.Thing{Name: "access", Run: each(func(t *thread, _ Window) { t.access.Run(c) })},
+		bound.Thing{Name: "lru", Run: each(func(t *thread, _ Window) { t.lru.Run(c, capacity) })},
+		bound.Thing{Name: "cohorts", Run: each(func(t *thread, w Window) { t.cohorts.Run(c, capacity, int64(w), contiguous) })},
 	)
 }

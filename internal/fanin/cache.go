@@ -1,13 +1,11 @@
 package fanin
 
-import "math"
-
 // record is all that is known of one block at one instance. Eight bytes, eight
 // to a cache line, since a lookup that misses the caches of the machine should
 // miss them once.
 type record struct {
 	used uint32 // last place in the order of use, 0 if the block is not cached
-	load uint32 // place among the loads of its last one; see flight
+	load uint32 // its last load: the lookup that began it, from 1; 0 before the first
 }
 
 // cache is an LRU cache. The order of use is a log: using a block writes it at
@@ -23,15 +21,16 @@ type cache struct {
 	limit  int
 }
 
-// reset empties the cache, for block numbers below blocks.
-func (c *cache) reset(blocks, capacity int) {
+// reset empties the cache, for block numbers below blocks and so many lookups.
+// There is at most one use for each lookup.
+func (c *cache) reset(blocks, lookups, capacity int) {
 	if cap(c.record) < blocks {
 		c.record = make([]record, blocks)
 	}
 	c.record = c.record[:blocks]
 	clear(c.record)
 	c.size, c.limit = 0, min(capacity, blocks)
-	places := min(4*c.limit+64, math.MaxUint32)
+	places := min(8*c.limit, lookups) + 64
 	if cap(c.log) < places {
 		c.log = make([]uint32, places)
 	}
@@ -69,26 +68,22 @@ func (c *cache) use(b uint32) {
 	c.next++
 }
 
-// enter puts the blocks of loads that are over, from place first up to end, at
-// the most recently used end, whether they were cached or not, and evicts the
-// least recently used to make room. It reports whether each load had a fan-in
-// of 1.
-func (c *cache) enter(f *flight, first, end uint32) (alone bool) {
-	c.reserve(int(end - first))
+// enter puts the blocks of loads that are over at the most recently used end,
+// whether they were cached or not, and evicts the least recently used to make
+// room. Of blocks, which were looked up one after the other from lookup on, it
+// is those whose load is still that of this lookup; their number is returned.
+// The log has room for them.
+func (c *cache) enter(blocks []uint32, lookup uint32) (loads int) {
 	record, log := c.record, c.log
 	next, oldest := c.next, c.oldest
-	var others uint32
-	for place := first; place != end; place++ {
-		l := f.at(place)
-		others |= l.fanIn ^ 1
-		if l.fanIn == 0 {
-			continue
-		}
-		r := &record[l.block]
-		if r.used == 0 {
-			if c.size < c.limit {
-				c.size++
-			} else {
+	free := c.limit - c.size
+	for _, b := range blocks {
+		if r := &record[b]; r.load == lookup {
+			switch {
+			case r.used != 0: // it only moves
+			case free > 0:
+				free--
+			default:
 				for { // until the block that stands there stands nowhere later
 					last := &record[log[oldest]]
 					oldest++
@@ -98,23 +93,33 @@ func (c *cache) enter(f *flight, first, end uint32) (alone bool) {
 					}
 				}
 			}
+			r.used = next
+			log[next] = b
+			next++
 		}
-		r.used = next
-		log[next] = l.block
-		next++
+		lookup++
 	}
+	loads = int(next - c.next)
+	c.size = c.limit - free
 	c.next, c.oldest = next, oldest
-	return others == 0
+	return loads
 }
 
 // hitPrefix uses the blocks up to the first that is not cached and returns
 // their number.
 func (c *cache) hitPrefix(blocks []uint32) int {
-	for n, b := range blocks {
-		if c.record[b].used == 0 {
-			return n
+	record, log, next := c.record, c.log, c.next
+	n := 0
+	for _, b := range blocks {
+		r := &record[b]
+		if r.used == 0 {
+			break
 		}
-		c.use(b)
+		log[next] = b
+		r.used = next
+		next++
+		n++
 	}
-	return len(blocks)
+	c.next = next
+	return n
 }

@@ -13,8 +13,7 @@
 //
 // The package knows no trace, no file, no clock and no goroutine. Start with
 // Engine.Run, which is the rules of the model in their order; the LRU cache is
-// in cache.go, the loads in flight in flight.go. Unbounded is what remains of
-// them where nothing is ever evicted. The same rules in their plainest form,
-// with maps, are the package reference, and testdata has one readable file for
-// each rule.
+// in cache.go. Unbounded is what remains of them where nothing is ever evicted.
+// The same rules in their plainest form, with maps, are the package reference,
+// and testdata has one readable file for each rule.
 package fanin

@@ -315,7 +315,7 @@ func TestObserverError(t *testing.T) {
 		}
 		s.Offset = append(s.Offset, int64(len(s.Block)))
 	}
-	c := Config{Capacity: 1, Window: 1}
+	c := Config{Capacity: 1, Window: 2} // the error comes while others wait
 	calls := 0
 	fail := func(int) error { calls++; return full }
 	for name, o := range map[string]Observer{

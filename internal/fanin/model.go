@@ -87,7 +87,7 @@ type Config struct {
 type Stream struct {
 	ArrivalMS []int64  // never decreasing
 	Offset    []int64  // one more than requests
-	Block     []uint32 // block numbers below Blocks; a request has each at most once
+	Block     []uint32 // fewer than 1<<32 - 1 block numbers below Blocks; a request has each at most once
 	Blocks    int      // how many block numbers there are; below 1<<32 - 2
 	Steady    int      // requests before this one are warm-up, the rest steady
 }
