@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -38,6 +39,7 @@ The directory is complete or not there: work goes on in DIR.partial.`,
 	flags.StringVarP(&s.dir, "output", "o", "kvfanin-run", "run `directory`")
 	cohorts := choiceFlag(flags, "cohorts", "also write a row a cohort", "off", "parquet", "csv.gz")
 	flags.IntVar(&s.jobs, "jobs", 0, "`workers` (default all cores)")
+	flags.Var(&s.limit, "memory-limit", "most memory to take, such as 500MB or 2GiB: fewer workers rather than more")
 	flags.BoolVar(&s.create.Resume, "resume", false, "go on with an interrupted run")
 	flags.BoolVar(&s.create.Force, "force", false, "replace a run directory that is there")
 	explain := flags.Bool("explain", false, "print what would be run, and why not more; run nothing")
@@ -51,6 +53,9 @@ The directory is complete or not there: work goes on in DIR.partial.`,
 			Control:    control(),
 			Cohorts:    *cohorts != rundir.CohortsOff,
 			NoCollapse: *noCollapse,
+		}
+		if s.limit > 0 {
+			debug.SetMemoryLimit(int64(s.limit))
 		}
 		traces, err := s.traces(cmd.Context(), args, *options)
 		if err != nil {
@@ -73,6 +78,7 @@ type studyVerb struct {
 	cohorts string
 	format  string
 	jobs    int
+	limit   size
 	create  rundir.Options
 }
 
@@ -124,6 +130,9 @@ func (s *studyVerb) run(ctx context.Context, traces []*trace.Trace, options trac
 	if s.jobs == 0 {
 		s.jobs = runtime.GOMAXPROCS(0)
 	}
+	if err := s.fit(traces); err != nil {
+		return err
+	}
 	w, err := rundir.Create(s.dir, s.header(traces, options), s.create)
 	if err != nil {
 		return err
@@ -135,21 +144,42 @@ func (s *studyVerb) run(ctx context.Context, traces []*trace.Trace, options trac
 	if err == nil {
 		err = w.Publish()
 	}
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%w; what is done lies in %s.partial, and --resume goes on from there", ctx.Err(), s.dir)
+	}
 	if err != nil {
-		return fmt.Errorf("%w; what is done lies in %s.partial, and --resume goes on from there", err, s.dir)
+		return err
 	}
 	run, err := rundir.Open(s.dir)
 	if err != nil {
 		return err
 	}
-	r, err := report.StudyOf(run)
-	if err != nil {
-		return err
-	}
-	if err := s.print(s.format, r); err != nil {
+	if err := s.print(s.format, report.StudyOf(run)); err != nil {
 		return err
 	}
 	s.note("the run is in %s; kvfanin verify %s re-checks it from its files", s.dir, s.dir)
+	return nil
+}
+
+// fit lowers the number of workers to what the memory limit has room for.
+func (s *studyVerb) fit(traces []*trace.Trace) error {
+	if s.limit == 0 {
+		return nil
+	}
+	m, err := study.MemoryOf(traces, s.params)
+	if err != nil {
+		return err
+	}
+	jobs := m.Workers(int64(s.limit), s.jobs)
+	switch one := m.Shared + m.Worker; {
+	case one > int64(s.limit):
+		debug.SetMemoryLimit(one) // below it the collector would run without end, and free nothing
+		s.note("--memory-limit %s: one worker may need %d MiB; going on with one", &s.limit, one/mib+1)
+	case jobs < s.jobs:
+		s.note("--memory-limit %s: %s of %d, as each may need %d MiB beside %d MiB they share",
+			&s.limit, count(jobs, "worker"), s.jobs, m.Worker/mib+1, m.Shared/mib+1)
+	}
+	s.jobs = jobs
 	return nil
 }
 

@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"kvfanin/internal/generate"
 	"kvfanin/internal/trace"
@@ -36,17 +39,26 @@ func parseRefs(args []string) ([]trace.Ref, error) {
 // hold.
 func (e *env) load(ctx context.Context, refs []trace.Ref, o trace.Options) ([]*trace.Trace, error) {
 	o.Stdin = e.stdin
-	var traces []*trace.Trace
-	for _, ref := range refs {
-		t, err := trace.Load(ctx, ref, o)
-		if err != nil {
-			return nil, traceError(err)
+	boundGarbage(fileBytes(refs))
+	traces, errs := make([]*trace.Trace, len(refs)), make([]error, len(refs))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, ref := range refs {
+		group.Go(func() error {
+			traces[i], errs[i] = trace.Load(ctx, ref, o)
+			return nil
+		})
+	}
+	_ = group.Wait() // they are in errs
+	for i, t := range traces {
+		if errs[i] != nil {
+			return nil, traceError(errs[i])
 		}
 		if t.Source.Sorted {
 			e.note("%s was out of order and is sorted by arrival", t.Name)
 		}
-		traces = append(traces, t)
 	}
+	boundGarbage(textBytes(traces))
 	return traces, nil
 }
 

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -23,18 +22,14 @@ type Study struct {
 }
 
 // StudyOf returns what a finished run says.
-func StudyOf(run *rundir.Run) (*Study, error) {
+func StudyOf(run *rundir.Run) *Study {
 	s := &Study{Control: run.Manifest.Parameters.Control, Warmup: run.Manifest.Parameters.Warmup}
 	for i := range run.Traces {
 		t := &run.Traces[i]
-		var p profile.Profile
-		if err := json.Unmarshal(t.ProfileJSON, &p); err != nil {
-			return nil, fmt.Errorf("%s: profile: %w", t.Name, err)
-		}
-		s.Traces = append(s.Traces, findings.Of(t.Name, t.Phases, &p))
+		s.Traces = append(s.Traces, findings.Of(t.Name, t.Phases, t.Profile))
 		s.Phases = append(s.Phases, t.Phases...)
 	}
-	return s, nil
+	return s
 }
 
 // JSON writes the findings of all traces as one document.

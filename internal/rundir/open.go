@@ -2,13 +2,18 @@ package rundir
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 
+	"golang.org/x/sync/errgroup"
+
+	"kvfanin/internal/profile"
 	"kvfanin/internal/result"
 )
 
@@ -22,7 +27,7 @@ type Run struct {
 type TraceRun struct {
 	Name string
 	result.Rows
-	ProfileJSON []byte // profile.json as it is
+	Profile *profile.Profile
 }
 
 // Open reads the finished run DIR. It refuses what is not as the manifest says,
@@ -61,24 +66,43 @@ func Open(dir string) (*Run, error) {
 		return b, nil
 	}
 	run := &Run{Manifest: m, Traces: make([]TraceRun, len(m.Traces))}
+	var parts []func() error
 	for i := range m.Traces {
 		t := &run.Traces[i]
 		t.Name = m.Traces[i].Name
-		for _, table := range tables {
-			name := path.Join(t.Name, table.name)
-			b, err := read(name)
-			if err != nil {
-				return nil, err
-			}
-			if err := table.read(bytes.NewReader(b), &t.Rows); err != nil {
-				return nil, damaged(name, err.Error())
-			}
+		part := func(base string, decode func([]byte) error) {
+			name := path.Join(t.Name, base)
+			parts = append(parts, func() error {
+				b, err := read(name)
+				if err != nil {
+					return err
+				}
+				if err := decode(b); err != nil {
+					return damaged(name, err.Error())
+				}
+				return nil
+			})
 		}
-		if t.ProfileJSON, err = read(path.Join(t.Name, profileName)); err != nil {
-			return nil, err
+		for k := range tables {
+			part(tables[k].name, func(b []byte) error { return tables[k].read(bytes.NewReader(b), &t.Rows) })
 		}
+		part(profileName, func(b []byte) error {
+			t.Profile = new(profile.Profile)
+			return decodeStrict(b, t.Profile)
+		})
 	}
-	return run, nil
+	// Side by side; of several errors the first in the order of the files.
+	errs := make([]error, len(parts))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, part := range parts {
+		group.Go(func() error {
+			errs[i] = part()
+			return nil
+		})
+	}
+	_ = group.Wait() // they are in errs
+	return run, cmp.Or(errs...)
 }
 
 // openRun opens the directory of a finished run.

@@ -63,8 +63,8 @@ func TestPublishedRunVerifiesAndOpens(t *testing.T) {
 			if diff := cmp.Diff(rows, tr.Rows); diff != "" {
 				t.Errorf("%s: rows (-want +got):\n%s", tr.Name, diff)
 			}
-			if want, err := encodeProfile(s.profiles[i]); err != nil || !bytes.Equal(tr.ProfileJSON, want) {
-				t.Errorf("%s: profile %s, want %s (%v)", tr.Name, tr.ProfileJSON, want, err)
+			if diff := cmp.Diff(s.profiles[i], tr.Profile); diff != "" {
+				t.Errorf("%s: profile (-want +got):\n%s", tr.Name, diff)
 			}
 		}
 	})

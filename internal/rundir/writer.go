@@ -1,14 +1,18 @@
 package rundir
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"path"
+	"runtime"
 	"slices"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"kvfanin/internal/profile"
 	"kvfanin/internal/result"
@@ -287,34 +291,22 @@ func (w *Writer) Publish() error {
 
 // writeFiles makes DIR.partial what DIR will be.
 func (w *Writer) writeFiles() error {
-	m := &Manifest{Header: w.header}
-	add := func(name string, rows *int64, content func(io.Writer) error) error {
-		o, err := w.dir.write(name, content)
-		if err == nil {
-			m.Files = append(m.Files, File{Path: o.name, SHA256: o.sum(), Bytes: o.size, Rows: rows})
-		}
+	files, err := w.encodeFiles()
+	if err != nil {
 		return err
 	}
-	for t := range w.header.Traces {
-		rows, err := w.rows(t)
-		if err != nil {
-			return err
-		}
-		name := w.header.Traces[t].Name
-		for _, table := range tables {
-			n := int64(table.length(rows))
-			err := add(path.Join(name, table.name), &n, func(out io.Writer) error { return table.write(out, rows) })
-			if err != nil {
-				return err
-			}
-		}
-		err = add(path.Join(name, profileName), nil, func(out io.Writer) error {
-			_, err := out.Write(w.profiles[t])
+	m := &Manifest{Header: w.header}
+	for _, f := range files {
+		o, err := w.dir.write(f.name, func(out io.Writer) error {
+			_, err := out.Write(f.content)
 			return err
 		})
 		if err != nil {
 			return err
 		}
+		m.Files = append(m.Files, File{Path: o.name, SHA256: o.sum(), Bytes: o.size, Rows: f.rows})
+	}
+	for t := range w.header.Traces {
 		for c, f := range w.cohorts[t] {
 			if f != nil && f.Path == w.cohortPath(t, c) { // else it is that of another one
 				m.Files = append(m.Files, *f)
@@ -322,7 +314,7 @@ func (w *Writer) writeFiles() error {
 		}
 	}
 	slices.SortFunc(m.Files, byPath)
-	_, err := w.dir.write(manifestName, func(out io.Writer) error {
+	_, err = w.dir.write(manifestName, func(out io.Writer) error {
 		_, err := out.Write(m.encode())
 		return err
 	})
@@ -344,6 +336,40 @@ func (w *Writer) writeFiles() error {
 	w.journal.close()
 	w.journal = nil
 	return w.dir.remove(journalName)
+}
+
+// encoded is a file that is to be written.
+type encoded struct {
+	name    string
+	rows    *int64
+	content []byte
+}
+
+// encodeFiles returns the tables and profiles of all traces. They are encoded
+// side by side; to write them one after the other costs little.
+func (w *Writer) encodeFiles() ([]encoded, error) {
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	each := len(tables) + 1
+	files := make([]encoded, each*len(w.header.Traces))
+	for t := range w.header.Traces {
+		rows, err := w.rows(t)
+		if err != nil {
+			return nil, err
+		}
+		name := w.header.Traces[t].Name
+		files[t*each] = encoded{name: path.Join(name, profileName), content: w.profiles[t]}
+		for k := range tables {
+			group.Go(func() error {
+				var text bytes.Buffer
+				n := int64(tables[k].length(rows))
+				err := tables[k].write(&text, rows)
+				files[t*each+1+k] = encoded{path.Join(name, tables[k].name), &n, text.Bytes()}
+				return err
+			})
+		}
+	}
+	return files, group.Wait()
 }
 
 // rows returns the rows of a trace.

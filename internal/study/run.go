@@ -27,6 +27,25 @@ func Run(ctx context.Context, traces []*trace.Trace, p Params, jobs int, w *rund
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	tasks := make(chan task)
+	send := func(t task) error {
+		select {
+		case tasks <- t:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if jobs == 1 {
+		// At once: the next deal is then made when the last is done with, so
+		// that one worker does not hold two.
+		var r replayer
+		send = func(t task) error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return t(&r)
+		}
+	}
 	group.Go(func() error {
 		defer close(tasks)
 		for i, t := range traces {
@@ -47,14 +66,7 @@ func Run(ctx context.Context, traces []*trace.Trace, p Params, jobs int, w *rund
 			if p.Cohorts {
 				l.cohorts = func(configs []int) (*rundir.CohortFile, error) { return w.Cohorts(i, configs...) }
 			}
-			if err := p.tasks(t, wanted, l, func(t task) error {
-				select {
-				case tasks <- t:
-					return nil
-				case <-ctx.Done():
-					return ctx.Err()
-				}
-			}); err != nil {
+			if err := p.tasks(t, wanted, l, send); err != nil {
 				return err
 			}
 		}

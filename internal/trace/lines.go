@@ -27,6 +27,7 @@ type lines struct {
 	buf  []byte // text, then at least linePad bytes
 	i, j int    // buf[i:j] is read and not yet returned
 	err  error  // what r ended with
+	read int64  // bytes that came from r
 
 	no   int64 // number of the line returned last, from 1
 	long int64 // its length, if it was longer than maxLine; else 0
@@ -66,6 +67,9 @@ func (l *lines) next() ([]byte, error) {
 		l.fill()
 	}
 }
+
+// passed returns how many bytes of text the lines returned so far make up.
+func (l *lines) passed() int64 { return l.read - int64(l.j-l.i) }
 
 // skip drops the rest of a line that is too long and returns its start.
 func (l *lines) skip() ([]byte, error) {
@@ -111,6 +115,7 @@ func (l *lines) fill() {
 	for range 100 { // a reader may return nothing now and then, but not for ever
 		n, err := l.r.Read(l.buf[l.j : len(l.buf)-linePad])
 		l.j += n
+		l.read += int64(n)
 		l.err = err
 		if n > 0 || err != nil {
 			return

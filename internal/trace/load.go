@@ -99,8 +99,10 @@ func Parse(name string, text []byte, opt Options) (*Trace, error) {
 // read builds a trace from text that was announced to have size bytes.
 func read(text io.Reader, name, file string, size int64, opt Options) (*Trace, error) {
 	id := newIdentity(file, size)
-	b := newBuilder(file, id)
-	err := formats[0].read(newLines(io.TeeReader(text, id)), file, opt, b.add, func(p *Problem) error { return p })
+	l := newLines(io.TeeReader(text, id))
+	b := newBuilder(file, l, size)
+	err := formats[0].read(l, file, opt, b.add, func(p *Problem) error { return p })
+	id.stop()
 	if err != nil {
 		return nil, err
 	}
@@ -118,27 +120,32 @@ func read(text io.Reader, name, file string, size int64, opt Options) (*Trace, e
 // builder makes a trace from records in file order.
 type builder struct {
 	file   string
-	text   *identity // how much of the text is read
+	lines  *lines
+	size   int64 // of the text
 	trace  *Trace
 	blocks numbering
 	last   []uint32 // request, counted from 1, that held a block last; one a block
 
 	// The limits of what a Trace can number. Fields, so that a test can reach them.
-	maxRequests, maxBlocks int
+	maxRequests, maxBlocks, maxLookups int
 }
 
-func newBuilder(file string, text *identity) *builder {
+func newBuilder(file string, lines *lines, size int64) *builder {
 	return &builder{
 		file:        file,
-		text:        text,
+		lines:       lines,
+		size:        size,
 		trace:       &Trace{Offset: []int64{0}},
 		maxRequests: 1<<31 - 1,
 		maxBlocks:   1<<32 - 2,
+		maxLookups:  1<<32 - 2,
 	}
 }
 
 func (b *builder) add(line int64, r *Record) error {
 	t := b.trace
+	n := len(r.Hashes)
+	b.reserve(n)
 	t.ArrivalMS = append(t.ArrivalMS, r.TimestampMS)
 	t.InputTokens = append(t.InputTokens, r.InputTokens)
 	t.OutputTokens = append(t.OutputTokens, r.OutputTokens)
@@ -146,10 +153,6 @@ func (b *builder) add(line int64, r *Record) error {
 		return b.tooMany(line, "record", "requests", b.maxRequests)
 	}
 	request := uint32(len(t.ArrivalMS))
-	n := len(r.Hashes)
-	t.Block = grow(t.Block, n, b.text)
-	b.blocks.hash = grow(b.blocks.hash, n, b.text)
-	b.last = grow(b.last, n, b.text)
 	for _, h := range r.Hashes {
 		block, fresh := b.blocks.add(h)
 		switch {
@@ -168,21 +171,55 @@ func (b *builder) add(line int64, r *Record) error {
 	if len(b.blocks.hash) > b.maxBlocks {
 		return b.tooMany(line, "hash_ids", "distinct hashes", b.maxBlocks)
 	}
+	if len(t.Block) > b.maxLookups {
+		return b.tooMany(line, "hash_ids", "lookups", b.maxLookups)
+	}
 	t.Offset = append(t.Offset, int64(len(t.Block)))
 	return nil
 }
 
-// grow makes room for n more elements in a column. If it has to, it doubles
-// the column, but makes no more than what the rest of the text needs if it
-// goes on like the part that was read: copying less than append does, and
-// leaving less room unused at the end.
-func grow[E any](column []E, n int, text *identity) []E {
-	if len(column)+n <= cap(column) {
-		return column
+// reserve makes room in the columns for a request of n hashes.
+func (b *builder) reserve(n int) {
+	t := b.trace
+	if have := len(t.ArrivalMS); have == cap(t.ArrivalMS) {
+		room := b.room(have, 1)
+		t.ArrivalMS = resized(t.ArrivalMS, room)
+		t.InputTokens = resized(t.InputTokens, room)
+		t.OutputTokens = resized(t.OutputTokens, room)
+		t.Offset = resized(t.Offset, room+1)
 	}
-	need := len(column) + n
-	end := int(float64(need) * (float64(text.size) / float64(text.n)) * 1.01)
-	return append(make([]E, 0, min(2*need, max(end, need+need/8))), column...)
+	if have := len(t.Block); have+n > cap(t.Block) {
+		t.Block = resized(t.Block, b.room(have, n))
+	}
+	if have := len(b.last); have+n > cap(b.last) {
+		b.last = resized(b.last, b.room(have, n))
+		b.blocks.reserve(cap(b.last))
+	}
+}
+
+// room returns how much room to make in a column that has some elements and
+// may get n more: what the whole text takes if it goes on like the part before.
+// So a long column is made once or twice and not by doubling, which would leave
+// as much memory behind as it holds. The start of a text does not tell much of
+// its end; until a column is long, it becomes four times as long at most.
+//
+// What an estimate is above the mark is mostly room that is never touched; the
+// slots are, and 8 bytes a lookup are the most that they take.
+func (b *builder) room(have, n int) int {
+	need := have + n
+	end := max(need+need/8, int(float64(have)*float64(b.size)/float64(b.lines.passed())*1.01))
+	if have < longColumn {
+		return min(end, 4*need)
+	}
+	return end
+}
+
+// longColumn is the length from which the text before tells how it goes on.
+const longColumn = 1 << 18
+
+// resized returns a column with its elements and room for so many in all.
+func resized[E any](column []E, room int) []E {
+	return append(make([]E, 0, room), column...)
 }
 
 func (b *builder) tooMany(line int64, field, what string, most int) error {

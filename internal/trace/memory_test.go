@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -178,17 +179,40 @@ func TestParseAllocations(t *testing.T) {
 	}
 }
 
-// What a trace holds at the end, and what was needed on the way to it.
+// What a trace holds at the end, and what was allocated on the way to it, all
+// that is freed again included: no more than 12 bytes a lookup and 32 a
+// distinct block.
 func TestParseMemory(t *testing.T) {
-	text := generated(50000, 16) // 400,000 blocks, 800,000 lookups
+	text := generated(200000, 16) // 3.2 million lookups, half as many blocks
 	var tr *Trace
-	got := allocated(func() { tr = mustParse(t, string(text), Options{}) })
+	var err error
+	got := allocated(func() { tr, err = Parse("x", text, Options{}) })
+	if err != nil {
+		t.Fatal(err)
+	}
 	held := 8*(cap(tr.ArrivalMS)+cap(tr.InputTokens)+cap(tr.OutputTokens)+cap(tr.Offset)+cap(tr.Hash)) + 4*cap(tr.Block)
 	need := 8*4*tr.Requests() + 4*tr.Lookups() + 8*len(tr.Hash)
 	if held > need*5/4 {
 		t.Errorf("the trace holds %d bytes, needs %d", held, need)
 	}
-	if columns := uint64(need) * 8; got > columns+uint64(len(text)) {
-		t.Errorf("got %d bytes allocated on the way to %d", got, need)
+	if most := 12*tr.Lookups() + 32*len(tr.Hash); got > uint64(most) {
+		t.Errorf("got %d bytes allocated, want at most %d", got, most)
+	}
+}
+
+// A long prompt of one block over and over, at the start of what claims to be a
+// long text, is no reason to expect as many blocks.
+func TestRepeatedHashesTakeNoRoom(t *testing.T) {
+	const hashes = 1 << 20
+	line := rec(`"timestamp": 0, "input_length": ` + strconv.Itoa(hashes) + `, "output_length": 0, "hash_ids": [` +
+		strings.Repeat("0,", hashes-1) + `0]`)
+	got := allocated(func() {
+		_, err := read(strings.NewReader(line+line), "x", "x", 1<<40, Options{BlockTokens: 1})
+		if err == nil || !strings.Contains(err.Error(), "changed while it was read") {
+			t.Errorf("got error %v", err)
+		}
+	})
+	if most := uint64(hashes * 100); got > most {
+		t.Errorf("got %d bytes allocated, want at most %d", got, most)
 	}
 }

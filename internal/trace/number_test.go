@@ -23,7 +23,10 @@ func TestNumbering(t *testing.T) {
 			for i := range more {
 				drawn = append(drawn, uint64(i)*3)
 			}
-			for _, h := range drawn {
+			for i, h := range drawn {
+				if i%512 == 0 {
+					n.reserve(rapid.IntRange(0, 5000).Draw(t, "reserved"))
+				}
 				block, fresh := n.add(h)
 				known, ok := want[h]
 				if !ok {
@@ -42,4 +45,34 @@ func TestNumbering(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Whatever hashes are like, they are found near where the search for them
+// starts: counters, as in the public traces, multiples, and real hashes.
+func TestNumberingSpreads(t *testing.T) {
+	const hashes = 100_000
+	for name, hash := range map[string]func(i uint64) uint64{
+		"counter":          func(i uint64) uint64 { return i },
+		"counter from far": func(i uint64) uint64 { return 1<<63 + i },
+		"even":             func(i uint64) uint64 { return 2 * i },
+		"a line each":      func(i uint64) uint64 { return slotLine * i },
+		"high bits":        func(i uint64) uint64 { return i << 40 },
+		"hash":             func(i uint64) uint64 { return (i*i + 1) * 0xBF58476D1CE4E5B9 },
+	} {
+		var n numbering
+		n.reserve(hashes)
+		for i := range uint64(hashes) {
+			n.add(hash(i))
+		}
+		var away uint64
+		for i, s := range n.slot {
+			if s != 0 {
+				from := n.home(n.hash[s-1])
+				away += (uint64(i) + uint64(len(n.slot)) - from) % uint64(len(n.slot))
+			}
+		}
+		if mean := float64(away) / hashes; mean > slotLine/2 {
+			t.Errorf("%s: a search passes %.1f slots on average", name, mean)
+		}
+	}
 }

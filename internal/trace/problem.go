@@ -24,7 +24,7 @@ const (
 	HashCount    Kind = "hash_count"     // more or fewer hashes than input_length asks for
 	OutOfOrder   Kind = "out_of_order"   // a timestamp below the one before
 	LineTooLong  Kind = "line_too_long"  // more than 16 MiB
-	TooMany      Kind = "too_many"       // more requests or distinct blocks than a Trace can number
+	TooMany      Kind = "too_many"       // more requests, lookups or distinct blocks than a Trace can number
 	Empty        Kind = "empty"          // no record at all
 )
 

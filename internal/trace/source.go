@@ -13,6 +13,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -194,19 +195,52 @@ func textSize(ctx context.Context, file string, f *os.File) (int64, error) {
 	return t.n, nil
 }
 
-// identity computes a Source from the very bytes that are parsed.
+// identity computes a Source from the very bytes that are parsed, in a
+// goroutine of its own: the two hashes take half as long as the parse.
 type identity struct {
-	file         string
-	size         int64 // announced; git's id begins with it
-	n            int64 // seen
-	sha256, sha1 hash.Hash
+	file string
+	size int64 // announced; git's id begins with it
+	n    int64 // seen
+
+	// Copies of the text on their way to the goroutine, and their buffers on
+	// the way back. The parser works on the text where it is and moves on.
+	full, free chan []byte
+	done       chan struct{}
+
+	sha256, sha1 hash.Hash // the goroutine's, until done
 }
 
+// newIdentity starts an identity. Whoever does so stops it.
 func newIdentity(file string, size int64) *identity {
 	// SHA-1 because git's ids are made of it; nothing here rests on its strength.
-	id := &identity{file: file, size: size, sha256: sha256.New(), sha1: sha1.New()}
+	id := &identity{
+		file:   file,
+		size:   size,
+		full:   make(chan []byte, readSize/hashSize),
+		free:   make(chan []byte, readSize/hashSize),
+		done:   make(chan struct{}),
+		sha256: sha256.New(),
+		sha1:   sha1.New(),
+	}
 	_, _ = fmt.Fprintf(id.sha1, "blob %d\x00", size)
+	for range cap(id.free) {
+		id.free <- nil
+	}
+	go id.hash()
 	return id
+}
+
+// hashSize is how much text goes to the hashes at once. A whole read can be on
+// the way to them, so that the parse does not wait.
+const hashSize = 64 << 10
+
+func (id *identity) hash() {
+	defer close(id.done)
+	for p := range id.full {
+		id.sha256.Write(p)
+		id.sha1.Write(p)
+		id.free <- p[:0]
+	}
 }
 
 // Write takes the next bytes. It fails as soon as there are too many, or a
@@ -216,11 +250,20 @@ func (id *identity) Write(p []byte) (int, error) {
 	if id.n > id.size {
 		return 0, id.changed()
 	}
-	id.sha256.Write(p)
-	id.sha1.Write(p)
+	for chunk := range slices.Chunk(p, hashSize) {
+		id.full <- append(<-id.free, chunk...)
+	}
 	return len(p), nil
 }
 
+// stop ends the goroutine, which finishes what it was given.
+func (id *identity) stop() {
+	close(id.full)
+	<-id.done
+}
+
+// source returns the Source of all that was written. The identity must be
+// stopped.
 func (id *identity) source() (Source, error) {
 	if id.n != id.size {
 		return Source{}, id.changed()

@@ -3,15 +3,19 @@ package trace
 import (
 	"bytes"
 	"context"
+	"crypto/sha1"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/gzip"
@@ -245,6 +249,51 @@ func TestDamagedStreams(t *testing.T) {
 	}
 }
 
+// However the text is cut, the identity is that of the whole, and not of what
+// becomes of a buffer once it was written.
+func TestIdentity(t *testing.T) {
+	text := generated(2000, 20)
+	want := Source{
+		SHA256:  fmt.Sprintf("%x", sha256.Sum256(text)),
+		GitBlob: fmt.Sprintf("%x", sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(text), text))),
+		Bytes:   int64(len(text)),
+	}
+	for _, size := range []int{1 << 8, 4099, hashSize, readSize, 1 << 20} {
+		id := newIdentity("a.jsonl", want.Bytes)
+		buf := make([]byte, size)
+		for chunk := range slices.Chunk(text, size) {
+			if n, err := id.Write(buf[:copy(buf, chunk)]); n != len(chunk) || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		id.stop()
+		if got, err := id.source(); err != nil || got != want {
+			t.Errorf("writes of %d: got %+v, %v\nwant %+v", size, got, err, want)
+		}
+	}
+}
+
+// Whatever a parse ends with, it leaves no goroutine behind: in the bubble
+// that would be a deadlock.
+func TestHashingEnds(t *testing.T) {
+	good := string(generated(5000, 20)) // more than can be on the way to the hashes
+	for name, text := range map[string]io.Reader{
+		"end":     strings.NewReader(good),
+		"problem": strings.NewReader(good + "rubbish\n" + good),
+		"error":   io.MultiReader(strings.NewReader(good), iotest.ErrReader(context.Canceled)),
+		"changed": strings.NewReader(good + good + good),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, err := read(text, "x", "a.jsonl", int64(len(good)), Options{BlockTokens: DefaultBlockTokens})
+				if (err == nil) != (name == "end") {
+					t.Errorf("got error %v", err)
+				}
+			})
+		})
+	}
+}
+
 func TestChangedWhileRead(t *testing.T) {
 	text := []byte(at(0) + at(1))
 	for _, announced := range []int64{0, int64(len(text)) - 1, int64(len(text)) + 1} {
@@ -362,16 +411,18 @@ func TestLimits(t *testing.T) {
 	text := rec(`"timestamp": 0, "input_length": 2, "output_length": 0, "hash_ids": [1, 2]`) +
 		rec(`"timestamp": 0, "input_length": 2, "output_length": 0, "hash_ids": [2, 3]`)
 	for _, c := range []struct {
-		requests, blocks int
-		want             string
+		requests, blocks, lookups int
+		want                      string
 	}{
-		{2, 3, ""},
-		{1, 3, "a.jsonl:2: record: got 2 requests so far, want at most 1"},
-		{2, 2, "a.jsonl:2: hash_ids: got 3 distinct hashes so far, want at most 2"},
+		{2, 3, 4, ""},
+		{2, 3, 3, "a.jsonl:2: hash_ids: got 4 lookups so far, want at most 3"},
+		{1, 3, 4, "a.jsonl:2: record: got 2 requests so far, want at most 1"},
+		{2, 2, 4, "a.jsonl:2: hash_ids: got 3 distinct hashes so far, want at most 2"},
 	} {
-		b := newBuilder("a.jsonl", &identity{size: 1, n: 1})
-		b.maxRequests, b.maxBlocks = c.requests, c.blocks
-		err := formats[0].read(newLines(strings.NewReader(text)), "a.jsonl", Options{BlockTokens: 1}, b.add, func(p *Problem) error { return p })
+		l := newLines(strings.NewReader(text))
+		b := newBuilder("a.jsonl", l, int64(len(text)))
+		b.maxRequests, b.maxBlocks, b.maxLookups = c.requests, c.blocks, c.lookups
+		err := formats[0].read(l, "a.jsonl", Options{BlockTokens: 1}, b.add, func(p *Problem) error { return p })
 		if c.want == "" && err == nil {
 			continue
 		}

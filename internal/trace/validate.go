@@ -19,8 +19,8 @@ type Summary struct {
 // and decompressing, or ctx.Err(); the summary then tells of the part before.
 //
 // Load fails on exactly the traces that have a problem, and with the first of
-// them. There are two exceptions: only Load notices more requests or distinct
-// hashes than it can number, and a file that changes while it is read.
+// them. There are two exceptions: only Load notices more requests, lookups or
+// distinct hashes than it can number, and a file that changes while it is read.
 func Validate(ctx context.Context, ref Ref, opt Options, report func(Problem)) (Summary, error) {
 	s := Summary{ByKind: map[Kind]int64{}}
 	opt, err := opt.withDefaults()
