@@ -50,7 +50,7 @@ func TestInterrupt(t *testing.T) {
 	for _, signal := range []os.Signal{os.Interrupt, os.Kill} {
 		t.Run(signal.String(), func(t *testing.T) {
 			run := filepath.Join(dir, strings.ReplaceAll(signal.String(), " ", "-"))
-			cmd := exec.Command("kvfanin", append(grid, "--jobs", "1", "-o", run)...)
+			cmd := exec.Command("kvfanin", append(grid, "--jobs", "2", "-o", run)...)
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
 			if err := cmd.Start(); err != nil {

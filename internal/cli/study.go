@@ -150,7 +150,7 @@ func (s *studyVerb) run(ctx context.Context, traces []*trace.Trace, options trac
 	if err != nil {
 		return err
 	}
-	run, err := rundir.Open(s.dir)
+	run, err := w.Run()
 	if err != nil {
 		return err
 	}

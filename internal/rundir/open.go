@@ -2,16 +2,12 @@ package rundir
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
-
-	"golang.org/x/sync/errgroup"
 
 	"kvfanin/internal/profile"
 	"kvfanin/internal/result"
@@ -91,18 +87,10 @@ func Open(dir string) (*Run, error) {
 			return decodeStrict(b, t.Profile)
 		})
 	}
-	// Side by side; of several errors the first in the order of the files.
-	errs := make([]error, len(parts))
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, part := range parts {
-		group.Go(func() error {
-			errs[i] = part()
-			return nil
-		})
+	if err := sideBySide(len(parts), func(i int) error { return parts[i]() }); err != nil {
+		return nil, err
 	}
-	_ = group.Wait() // they are in errs
-	return run, cmp.Or(errs...)
+	return run, nil
 }
 
 // openRun opens the directory of a finished run.

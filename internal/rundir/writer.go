@@ -48,8 +48,11 @@ type Writer struct {
 	journal  *journal
 	outcomes [][]*result.Outcome // [trace][config], nil if not committed
 	cohorts  [][]*File           // [trace][config], nil if not finished
-	profiles [][]byte            // [trace]
+	profiles []*profile.Profile  // [trace]
 	err      error               // the first that was final
+
+	manifest  *Manifest  // once it is written
+	published []TraceRun // [trace], in the manifest's run
 }
 
 // Create starts the run DIR, or goes on with it, and takes DIR.partial for
@@ -81,7 +84,7 @@ func Create(dir string, h Header, o Options) (*Writer, error) {
 	}
 	w := &Writer{
 		place: p, dir: d, header: h, configs: h.Parameters.Configs(), force: o.Force, step: o.step,
-		profiles: make([][]byte, len(h.Traces)),
+		profiles: make([]*profile.Profile, len(h.Traces)),
 	}
 	for range h.Traces {
 		w.outcomes = append(w.outcomes, make([]*result.Outcome, len(w.configs)))
@@ -256,13 +259,9 @@ func (w *Writer) Commit(trace int, given ...Given) error {
 // Profile sets the profile of a trace. It is not kept for a run that resumes
 // this one.
 func (w *Writer) Profile(trace int, p *profile.Profile) error {
-	b, err := encodeProfile(p)
-	if err != nil {
-		return fmt.Errorf("%s: profile: %w", w.header.Traces[trace].Name, err)
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.profiles[trace] = b
+	w.profiles[trace] = p
 	return w.err
 }
 
@@ -335,6 +334,7 @@ func (w *Writer) writeFiles() error {
 	// the manifest.
 	w.journal.close()
 	w.journal = nil
+	w.manifest = m
 	return w.dir.remove(journalName)
 }
 
@@ -348,40 +348,66 @@ type encoded struct {
 // encodeFiles returns the tables and profiles of all traces. They are encoded
 // side by side; to write them one after the other costs little.
 func (w *Writer) encodeFiles() ([]encoded, error) {
+	w.published = make([]TraceRun, len(w.header.Traces))
+	err := sideBySide(len(w.published), func(t int) error {
+		rows, err := w.rows(t)
+		w.published[t] = TraceRun{Name: w.header.Traces[t].Name, Rows: rows, Profile: w.profiles[t]}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	each := len(tables) + 1 // and the profile
+	files := make([]encoded, each*len(w.published))
+	return files, sideBySide(len(files), func(i int) error {
+		run, k := &w.published[i/each], i%each
+		if k == len(tables) {
+			b, err := encodeProfile(run.Profile)
+			files[i] = encoded{name: path.Join(run.Name, profileName), content: b}
+			return err
+		}
+		var text bytes.Buffer
+		n := int64(tables[k].length(&run.Rows))
+		err := tables[k].write(&text, &run.Rows)
+		files[i] = encoded{path.Join(run.Name, tables[k].name), &n, text.Bytes()}
+		return err
+	})
+}
+
+// sideBySide does n things, as many at a time as there are processors, and
+// returns the first error in their order.
+func sideBySide(n int, do func(i int) error) error {
+	errs := make([]error, n)
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	each := len(tables) + 1
-	files := make([]encoded, each*len(w.header.Traces))
-	for t := range w.header.Traces {
-		rows, err := w.rows(t)
-		if err != nil {
-			return nil, err
-		}
-		name := w.header.Traces[t].Name
-		files[t*each] = encoded{name: path.Join(name, profileName), content: w.profiles[t]}
-		for k := range tables {
-			group.Go(func() error {
-				var text bytes.Buffer
-				n := int64(tables[k].length(rows))
-				err := tables[k].write(&text, rows)
-				files[t*each+1+k] = encoded{path.Join(name, tables[k].name), &n, text.Bytes()}
-				return err
-			})
-		}
+	for i := range n {
+		group.Go(func() error {
+			errs[i] = do(i)
+			return nil
+		})
 	}
-	return files, group.Wait()
+	_ = group.Wait() // they are in errs
+	return cmp.Or(errs...)
+}
+
+// Run returns the run once it is published, without reading again what this
+// Writer has written.
+func (w *Writer) Run() (*Run, error) {
+	if w.manifest == nil {
+		return Open(w.place.dir)
+	}
+	return &Run{Manifest: w.manifest, Traces: w.published}, nil
 }
 
 // rows returns the rows of a trace.
-func (w *Writer) rows(trace int) (*result.Rows, error) {
+func (w *Writer) rows(trace int) (rows result.Rows, err error) {
 	name := w.header.Traces[trace].Name
 	if w.profiles[trace] == nil {
-		return nil, fmt.Errorf("%s: no profile", name)
+		return rows, fmt.Errorf("%s: no profile", name)
 	}
-	rows := &result.Rows{}
 	for c, o := range w.outcomes[trace] {
 		if o == nil {
-			return nil, w.misuse(trace, c, "is not committed")
+			return rows, w.misuse(trace, c, "is not committed")
 		}
 		rows.Phases = append(rows.Phases, o.PhaseRows(name, w.configs[c])...)
 		rows.Instances = append(rows.Instances, o.InstanceRows(name, w.configs[c])...)

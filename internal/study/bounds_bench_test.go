@@ -55,7 +55,7 @@ func tasksTime(b *testing.B, t *trace.Trace, noCollapse bool, send func(task) er
 	configs := p.Grid.Configs()
 	l := newLedger(configs, func(...rundir.Given) error { return nil })
 	start := time.Now()
-	if err := p.tasks(t, all(len(configs)), l, send); err != nil {
+	if err := p.tasks(t, all(len(configs)), l, send, func() error { return nil }); err != nil {
 		b.Fatal(err)
 	}
 	return float64(time.Since(start)) / 1e6

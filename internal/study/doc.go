@@ -7,7 +7,7 @@
 //
 // Every trace is dealt out once for each routing and number of instances
 // (stream.go). plan.go says which configurations are one experiment, which is
-// run once (replay.go) by one of as many workers as asked for (run.go); where
+// run once (replay.go) by one of as many workers as asked for (crew.go); where
 // cohorts are kept, groups.go says which share a file. What is written depends
 // on none of this.
 package study

@@ -28,7 +28,7 @@ func outcomes(t *rapid.T, tr *trace.Trace, p Params, wanted []bool) []*result.Ou
 		return nil
 	})
 	var r replayer
-	if err := p.tasks(tr, wanted, l, func(run task) error { return run(&r) }); err != nil {
+	if err := p.tasks(tr, wanted, l, func(run task) error { return run(&r) }, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return got

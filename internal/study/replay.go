@@ -139,6 +139,6 @@ func Simulate(t *trace.Trace, c result.Config, warmup Share, control fanin.Contr
 		return nil
 	})
 	var r replayer
-	err := p.tasks(t, []bool{true}, l, func(run task) error { return run(&r) })
+	err := p.tasks(t, []bool{true}, l, func(run task) error { return run(&r) }, func() error { return nil })
 	return outcome, err
 }

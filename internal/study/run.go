@@ -14,9 +14,6 @@ import (
 	"kvfanin/internal/trace"
 )
 
-// task is work that a worker takes on as a whole.
-type task func(*replayer) error
-
 // Run runs the grid over each trace with a number of workers and commits every
 // configuration to w, apart from those that are already there. It stops early
 // when ctx is done or a configuration cannot be committed, and returns why.
@@ -26,28 +23,9 @@ func Run(ctx context.Context, traces []*trace.Trace, p Params, jobs int, w *rund
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	tasks := make(chan task)
-	send := func(t task) error {
-		select {
-		case tasks <- t:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	if jobs == 1 {
-		// At once: the next deal is then made when the last is done with, so
-		// that one worker does not hold two.
-		var r replayer
-		send = func(t task) error {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			return t(&r)
-		}
-	}
+	c := newCrew(ctx, jobs)
 	group.Go(func() error {
-		defer close(tasks)
+		defer c.close()
 		for i, t := range traces {
 			configs := p.Grid.Configs()
 			wanted := make([]bool, len(configs))
@@ -66,7 +44,7 @@ func Run(ctx context.Context, traces []*trace.Trace, p Params, jobs int, w *rund
 			if p.Cohorts {
 				l.cohorts = func(configs []int) (*rundir.CohortFile, error) { return w.Cohorts(i, configs...) }
 			}
-			if err := p.tasks(t, wanted, l, send); err != nil {
+			if err := p.tasks(t, wanted, l, c.send, c.endDeal); err != nil {
 				return err
 			}
 		}
@@ -81,25 +59,14 @@ func Run(ctx context.Context, traces []*trace.Trace, p Params, jobs int, w *rund
 		return nil
 	})
 	for range jobs {
-		group.Go(func() error {
-			var r replayer
-			for t := range tasks {
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-				if err := t(&r); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		group.Go(c.work)
 	}
 	return group.Wait()
 }
 
 // tasks gives everything that has to be run of a trace to send: what it takes
-// for the configurations that are wanted.
-func (p *Params) tasks(t *trace.Trace, wanted []bool, l *ledger, send func(task) error) error {
+// for the configurations that are wanted. It calls endDeal after each deal.
+func (p *Params) tasks(t *trace.Trace, wanted []bool, l *ledger, send func(task) error, endDeal func() error) error {
 	pl, err := newPlan(t, p, wanted)
 	if err != nil {
 		return err
@@ -112,6 +79,9 @@ func (p *Params) tasks(t *trace.Trace, wanted []bool, l *ledger, send func(task)
 			err = pl.sendConfigurations(d, l, send)
 		default:
 			err = pl.sendExperiments(d, l, send)
+		}
+		if err == nil {
+			err = endDeal()
 		}
 		if err != nil {
 			return err
