@@ -24,18 +24,21 @@ type cache struct {
 // reset empties the cache, for block numbers below blocks and so many lookups.
 // There is at most one use for each lookup.
 func (c *cache) reset(blocks, lookups, capacity int) {
-	if cap(c.record) < blocks {
-		c.record = make([]record, blocks)
-	}
-	c.record = c.record[:blocks]
+	c.record = sized(c.record, blocks)
 	clear(c.record)
 	c.size, c.limit = 0, min(capacity, blocks)
 	places := min(8*c.limit, lookups) + 64
-	if cap(c.log) < places {
-		c.log = make([]uint32, places)
-	}
-	c.log = c.log[:places]
+	c.log = sized(c.log, places)
 	c.next, c.oldest = 1, 1
+}
+
+// sized returns memory for n elements, that of s if it is enough. It is let go
+// of if it is many times too much: after a long stream come short ones.
+func sized[E any](s []E, n int) []E {
+	if cap(s) < n || cap(s) > 8*n+1<<16 {
+		return make([]E, n)
+	}
+	return s[:n]
 }
 
 // reserve makes room in the log for n more uses, by moving the last places to

@@ -46,6 +46,7 @@ const batch = 4096
 // phase. It returns an error only if the observer did.
 func (e *Engine) Run(s *Stream, c Config, o Observer) ([Phases]Counts, error) {
 	e.reset(s, c, o)
+	defer e.release()
 	window := int64(c.Window)
 	if c.Control == InsertOnMiss {
 		window = 0 // nothing is in flight when the next request arrives
@@ -220,20 +221,17 @@ func (e *Engine) reset(s *Stream, c Config, o Observer) {
 	e.stream, e.config, e.observer = s, c, o
 	e.cache.reset(s.Blocks, len(s.Block), c.Capacity)
 	e.landing = 0
-	if cap(e.served) < len(s.ArrivalMS) {
-		e.served = make([]served, len(s.ArrivalMS))
-	}
-	e.served = e.served[:len(s.ArrivalMS)]
-	if cap(e.waiting) < s.Blocks {
-		e.waiting = make([]waiting, s.Blocks)
-	}
-	e.waiting = e.waiting[:s.Blocks]
+	e.served = sized(e.served, len(s.ArrivalMS))
+	e.waiting = sized(e.waiting, s.Blocks)
 	e.counts = [Phases]Counts{}
 	for phase := range e.fanIn {
 		e.fanIn[phase] = e.fanIn[phase][:0]
 	}
 	e.cohorts, e.joins, e.err = e.cohorts[:0], e.joins[:0], nil
 }
+
+// release lets go of what belongs to the caller.
+func (e *Engine) release() { e.stream, e.observer = nil, Observer{} }
 
 // result returns the counts with their own copy of the fan-in, to which the
 // cohorts without joins are added.

@@ -125,10 +125,7 @@ func (u *Unbounded) close(s *Stream, r *only, over int) {
 }
 
 func (u *Unbounded) reset(s *Stream, windows []Window) {
-	if cap(u.record) < s.Blocks {
-		u.record = make([]only, s.Blocks)
-	}
-	u.record = u.record[:s.Blocks]
+	u.record = sized(u.record, s.Blocks)
 	clear(u.record)
 	u.windows = windows
 	u.landing = make([]int, len(windows))

@@ -69,6 +69,9 @@ func (c *crew) send(t task) error {
 // deal before are done.
 func (c *crew) endDeal() error {
 	c.deal.done()
+	if c.alone != nil {
+		*c.alone = replayer{} // not to be held beside the next deal while that is made
+	}
 	if c.before != nil {
 		select {
 		case <-c.before.none:

@@ -61,8 +61,8 @@ type experiment struct {
 // those of few instances first, since theirs are the long streams.
 func newPlan(t *trace.Trace, p *Params, wanted []bool) (*plan, error) {
 	pl := &plan{trace: t, params: p, configs: p.Grid.Configs(), wanted: wanted, steady: SteadyFrom(t, p.Warmup)}
-	s := whole(t, pl.steady)
-	pl.tree = s.IsPrefixTree()
+	columns := columnsOf(t, pl.steady)
+	pl.tree = columns.IsPrefixTree()
 	for _, instances := range slices.Sorted(slices.Values(p.Grid.Instances)) {
 		for _, routing := range p.Grid.Routings {
 			policy, err := route.ByName(routing)

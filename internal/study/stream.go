@@ -86,7 +86,7 @@ func split(t *trace.Trace, assigned []uint32, wanted []bool, steady int) []strea
 // the trace's own columns: there too blocks are numbered by first appearance.
 func whole(t *trace.Trace, steady int) stream {
 	s := stream{
-		Stream:  fanin.Stream{ArrivalMS: t.ArrivalMS, Offset: t.Offset, Block: t.Block, Blocks: len(t.Hash), Steady: steady},
+		Stream:  columnsOf(t, steady),
 		trace:   t,
 		request: make([]uint32, t.Requests()),
 		block:   make([]uint32, len(t.Hash)),
@@ -98,6 +98,11 @@ func whole(t *trace.Trace, steady int) stream {
 		s.block[b] = uint32(b)
 	}
 	return s
+}
+
+// columnsOf returns a trace's own columns.
+func columnsOf(t *trace.Trace, steady int) fanin.Stream {
+	return fanin.Stream{ArrivalMS: t.ArrivalMS, Offset: t.Offset, Block: t.Block, Blocks: len(t.Hash), Steady: steady}
 }
 
 // all returns n times true.
