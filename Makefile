@@ -8,10 +8,10 @@ PEERS_TRACE ?= ../shared/traces/conversation_trace.jsonl
 BIN := $(CURDIR)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint fuzz golden bench bench-peers clean
+.PHONY: help build test race lint fuzz golden bench bench-growth bench-peers clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/kvfanin
 	go build -o $(BIN)/kvfanin ./cmd/kvfanin
@@ -45,6 +45,9 @@ golden: ## rewrite the golden files; read the difference before you commit it
 bench: ## every part beside its bounds, ROUNDS (9) times in turn; some minutes
 	@go test -p 1 -run '^$$' -bench '^Benchmark(Engine|Unbounded|CohortFile|Plan|Memory|Study|Parse)$$' -benchtime $(ROUNDS)x \
 		./internal/fanin ./internal/result ./internal/study ./internal/cli | awk -f bench/table.awk
+
+bench-growth: ## a lookup over traces of 1, 11 and 110 million; takes 6 GB and some minutes
+	@go test -p 1 -run '^$$' -bench '^BenchmarkGrowth$$' -benchtime 3x -timeout 30m ./internal/fanin | awk -f bench/table.awk
 
 bench-peers: build ## libCacheSim on the same lookups, where it can be installed
 	@if python3 -m venv $(BIN)/peers && $(BIN)/peers/bin/python -m pip install --quiet --disable-pip-version-check $(LIBCACHESIM); then \

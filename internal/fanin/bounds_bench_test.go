@@ -3,8 +3,10 @@ package fanin
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"kvfanin/internal/bound"
@@ -37,8 +39,7 @@ func benchmarkStream(b *testing.B) (*Stream, *bound.Columns) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := &Stream{ArrivalMS: t.ArrivalMS, Offset: t.Offset, Block: t.Block, Blocks: len(t.Hash), Steady: t.Requests() / 10}
-	return s, &bound.Columns{ArrivalMS: s.ArrivalMS, Offset: s.Offset, Block: s.Block, Blocks: s.Blocks}
+	return streamsOf(t)
 }
 
 // BenchmarkEngine measures a lookup of the engine beside the bounds, as a study
@@ -63,6 +64,46 @@ func BenchmarkEngine(b *testing.B) {
 			}
 		}
 	}
+}
+
+// BenchmarkGrowth measures a lookup of the engine as traces grow, beside the
+// bounds, over generated traces of 1, 11 and 110 million lookups.
+func BenchmarkGrowth(b *testing.B) {
+	for _, requests := range []int{35_500, 355_000, 3_550_000} {
+		p := generate.Default()
+		p.Requests = requests
+		path := filepath.Join(b.TempDir(), "t.jsonl")
+		file, err := os.Create(path)
+		if err == nil {
+			err = errors.Join(generate.Write(file, p), file.Close())
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		t, err := trace.Load(context.Background(), trace.Ref{Name: "generated", Path: path}, trace.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		s, columns := streamsOf(t)
+		for _, capacity := range []int{1_000, 10_000, 1_000_000} {
+			b.Run(fmt.Sprintf("lookups=%dM/C=%d", t.Lookups()/1_000_000, capacity), func(b *testing.B) {
+				windows := []Window{1_000}
+				compare(b, columns, true, capacity, windows, 1, func(t *thread) {
+					c := Config{Lookup: ContiguousPrefix, Capacity: capacity, Window: windows[0]}
+					if _, err := t.engine.Run(s, c, Observer{}); err != nil {
+						b.Error(err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// streamsOf returns a whole trace as one instance serves it, for the engine and
+// for the bounds.
+func streamsOf(t *trace.Trace) (*Stream, *bound.Columns) {
+	s := &Stream{ArrivalMS: t.ArrivalMS, Offset: t.Offset, Block: t.Block, Blocks: len(t.Hash), Steady: t.Requests() / 10}
+	return s, &bound.Columns{ArrivalMS: s.ArrivalMS, Offset: s.Offset, Block: s.Block, Blocks: s.Blocks}
 }
 
 // BenchmarkUnbounded measures a lookup under one of the windows of the study,
