@@ -106,6 +106,23 @@ func parseAmount(most int) func(string) (int, error) {
 	}
 }
 
+// amount is a flag that holds a whole number above 0.
+type amount struct{ value *int }
+
+func (a amount) Type() string { return "int" }
+
+func (a amount) String() string {
+	if a.value == nil {
+		return ""
+	}
+	return strconv.Itoa(*a.value)
+}
+
+func (a amount) Set(s string) (err error) {
+	*a.value, err = parseAmount(math.MaxInt)(s)
+	return err
+}
+
 func parseWindow(s string) (int64, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil || d <= 0 || d%time.Millisecond != 0 {
@@ -203,7 +220,8 @@ func traceFlags(flags *pflag.FlagSet) *trace.Options {
 
 // blockSizeFlag defines --block-size.
 func blockSizeFlag(flags *pflag.FlagSet, o *trace.Options) {
-	flags.IntVar(&o.BlockTokens, "block-size", trace.DefaultBlockTokens, "`tokens` in one block of the trace")
+	o.BlockTokens = trace.DefaultBlockTokens
+	flags.Var(amount{&o.BlockTokens}, "block-size", "`tokens` in one block of the trace")
 }
 
 // formatFlag defines --format.
