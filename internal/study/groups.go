@@ -10,19 +10,23 @@ import (
 // Where cohorts are kept, a file holds those of whole configurations. This file
 // says which of them are one experiment on every instance, and so share one.
 
-// groups returns the configurations of deal d, and of later deals that serve
-// the same, in groups that are one experiment. In a group those with fewer
-// instances come first: the instances the others have besides serve nothing.
-func (pl *plan) groups(d int, streams []stream) [][]int {
-	var alike []int // deals
+// alike returns the deals in which the same instances serve the same requests
+// as in deal d, and others none.
+func (pl *plan) alike(d int) []int {
+	var deals []int
 	for e := range pl.deals {
 		if slices.Equal(pl.deals[d].assigned, pl.deals[e].assigned) {
-			alike = append(alike, e)
+			deals = append(deals, e)
 		}
 	}
-	if alike[0] < d {
-		return nil // they went with the first
-	}
+	return deals
+}
+
+// groups returns the configurations of deals that are alike, the first of which
+// has these streams, in groups that are one experiment. In a group those with
+// fewer instances come first: the instances the others have besides serve
+// nothing.
+func (pl *plan) groups(alike []int, streams []stream) [][]int {
 	windows := slices.Sorted(slices.Values(pl.params.Grid.WindowsMS))
 	class := make([]int, len(windows)) // under which all instances compare alike
 	blocks := 0                        // distinct ones at the instance that has most

@@ -24,6 +24,7 @@ type plan struct {
 	steady  int
 	tree    bool // every block of the trace names its whole prefix
 	deals   []deal
+	members map[member][]member // of each origin: all that serve the same requests, itself included
 }
 
 // deal is a trace under one routing and number of instances.
@@ -80,6 +81,7 @@ func newPlan(t *trace.Trace, p *Params, wanted []bool) (*plan, error) {
 func (pl *plan) findOrigins() {
 	type mark struct{ requests, hash uint64 }
 	known := map[mark][]member{}
+	pl.members = map[member][]member{}
 	for d := range pl.deals {
 		dl := &pl.deals[d]
 		marks := make([]mark, dl.instances)
@@ -90,13 +92,15 @@ func (pl *plan) findOrigins() {
 		}
 		for k, mark := range marks {
 			self := member{d, k}
-			at := slices.IndexFunc(known[mark], func(m member) bool { return pl.same(m, self) })
+			origin := self
+			at := slices.IndexFunc(known[mark], func(m member) bool { return mark.requests == 0 || pl.same(m, self) })
 			if at >= 0 {
-				dl.origin = append(dl.origin, known[mark][at])
-				continue
+				origin = known[mark][at]
+			} else {
+				known[mark] = append(known[mark], self)
 			}
-			known[mark] = append(known[mark], self)
-			dl.origin = append(dl.origin, self)
+			dl.origin = append(dl.origin, origin)
+			pl.members[origin] = append(pl.members[origin], self)
 		}
 	}
 }
@@ -131,19 +135,9 @@ func (pl *plan) experiments(d int) []experiment {
 	var list []experiment
 	streams := pl.split(d)
 	for k := range streams {
-		origin := member{d, k}
-		if pl.deals[d].origin[k] != origin {
-			continue
+		if members := pl.members[member{d, k}]; members != nil {
+			list = append(list, pl.experimentsOf(&streams[k], members)...)
 		}
-		var members []member
-		for e := range pl.deals {
-			for i, o := range pl.deals[e].origin {
-				if o == origin {
-					members = append(members, member{e, i})
-				}
-			}
-		}
-		list = append(list, pl.experimentsOf(&streams[k], members)...)
 	}
 	return list
 }

@@ -187,7 +187,11 @@ func TestGroups(t *testing.T) {
 		}
 		grouped := make([]int, len(configs))
 		for d := range pl.deals {
-			for _, group := range pl.groups(d, streamsOf(d)) {
+			alike := pl.alike(d)
+			if alike[0] < d {
+				continue
+			}
+			for _, group := range pl.groups(alike, streamsOf(d)) {
 				want := cohortsOf(group[0])
 				for _, i := range group {
 					grouped[i]++

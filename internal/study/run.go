@@ -143,10 +143,15 @@ func (pl *plan) sendConfigurations(d int, l *ledger, send func(task) error) erro
 	return nil
 }
 
-// sendGroups sends the groups of deal d, each with its cohort file.
+// sendGroups sends the groups of deal d and of those alike, each with its
+// cohort file.
 func (pl *plan) sendGroups(d int, l *ledger, send func(task) error) error {
+	alike := pl.alike(d)
+	if alike[0] < d {
+		return nil // it went with the first
+	}
 	streams := split(pl.trace, pl.deals[d].assigned, all(pl.deals[d].instances), pl.steady)
-	for _, group := range pl.groups(d, streams) {
+	for _, group := range pl.groups(alike, streams) {
 		if !pl.wanted[group[0]] {
 			continue // it was committed, and the others with it
 		}
