@@ -11,10 +11,7 @@ import (
 	"maps"
 	"os"
 	"path"
-	"runtime"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
 
 	"kvfanin/internal/profile"
 	"kvfanin/internal/result"
@@ -157,18 +154,13 @@ func (v *verifier) run(ctx context.Context) error {
 // each does something with all items, as many at a time as there are
 // processors, or until ctx ends.
 func each[T any](ctx context.Context, items []T, do func(T)) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for _, item := range items {
-		group.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			do(item)
-			return nil
-		})
-	}
-	return group.Wait()
+	return sideBySide(len(items), func(i int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		do(items[i])
+		return nil
+	})
 }
 
 // look finds out which files are there, and reports what is missing and what

@@ -345,8 +345,9 @@ type encoded struct {
 	content []byte
 }
 
-// encodeFiles returns the tables and profiles of all traces. They are encoded
-// side by side; to write them one after the other costs little.
+// encodeFiles returns the tables and profiles of all traces, and keeps what
+// they are made of for Run. They are encoded side by side; to write them one
+// after the other costs little.
 func (w *Writer) encodeFiles() ([]encoded, error) {
 	w.published = make([]TraceRun, len(w.header.Traces))
 	err := sideBySide(len(w.published), func(t int) error {
