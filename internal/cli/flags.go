@@ -62,16 +62,16 @@ func (l *list[T]) Set(s string) error {
 // gridFlags defines the axes of the grid on a verb, with the values in grid
 // as their defaults; single allows one value an axis.
 func gridFlags(flags *pflag.FlagSet, grid *result.Grid, single bool) {
-	kind := axisKind(single)
+	kind, all := axisKind(single), study.DefaultGrid()
 	name := func(s string) string { return s }
 	flags.Var(&list[string]{&grid.Lookups, kind, func(s string) (string, error) {
 		_, err := fanin.LookupByName(s)
 		return s, err
-	}, name, single}, "lookup", "lookup rule: contiguous_prefix, independent_blocks")
+	}, name, single}, "lookup", "lookup rule: "+strings.Join(all.Lookups, ", "))
 	flags.Var(&list[string]{&grid.Routings, kind, func(s string) (string, error) {
 		_, err := route.ByName(s)
 		return s, err
-	}, name, single}, "routing", "routing policy: round_robin, first_block_affinity")
+	}, name, single}, "routing", "routing policy: "+strings.Join(all.Routings, ", "))
 	flags.Var(&list[int]{&grid.Instances, kind, parseAmount(maxInstances), strconv.Itoa, single},
 		"instances", "serving instances")
 	flags.Var(&list[int]{&grid.CapacitiesBlocks, kind, parseAmount(math.MaxInt), strconv.Itoa, single},

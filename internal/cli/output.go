@@ -55,6 +55,9 @@ func (o *output) failed(err error) error {
 	if o.ctx.Err() != nil {
 		return o.ctx.Err()
 	}
+	if o.file == nil {
+		return fmt.Errorf("write %s: %w", o.path, cause(err)) // what was written is gone
+	}
 	return fmt.Errorf("write %s: %w; nothing was left there", o.path, cause(err))
 }
 

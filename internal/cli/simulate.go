@@ -14,7 +14,7 @@ func newSimulate(e *env) *cobra.Command {
 		Use:   "simulate TRACE",
 		Short: "One configuration, both phases",
 		Example: `  kvfanin simulate conversation_trace.jsonl --window 3s
-  kvfanin simulate conversation_trace.jsonl --routing first_block_affinity --instances 8 --capacity 10000`,
+  kvfanin simulate - --routing first_block_affinity --instances 8 < t.jsonl`,
 		Args: takes(1, 1, "TRACE"),
 	}
 	flags := cmd.Flags()

@@ -19,7 +19,7 @@ import (
 func newStudy(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "study [TRACE...]",
-		Short: "The whole grid over each trace, with evidence, into a run directory",
+		Short: "The whole grid over each trace, with evidence, in a run directory",
 		Long: `Replays each trace through every configuration of the grid, writes a run
 directory that kvfanin verify can check, and prints the tables of the published
 study. Without a trace it runs over a generated one (see trace generate).
