@@ -44,7 +44,7 @@ golden: ## rewrite the golden files; read the difference before you commit it
 # Each thing and its bounds run in turn in one process, so that ratios come out.
 bench: ## every part beside its bounds, ROUNDS (9) times in turn; some minutes
 	@go test -p 1 -run '^$$' -bench '^Benchmark(Engine|Unbounded|CohortFile|Plan|Memory|Study|Parse)$$' -benchtime $(ROUNDS)x \
-		./internal/fanin ./internal/result ./internal/study ./internal/cli | awk -f bench/table.awk
+		./internal/fanin ./internal/trace ./internal/result ./internal/study ./internal/cli | awk -f bench/table.awk
 
 bench-growth: ## a lookup over traces of 1, 11 and 110 million; takes 6 GB and some minutes
 	@go test -p 1 -run '^$$' -bench '^BenchmarkGrowth$$' -benchtime 3x -timeout 30m ./internal/fanin | awk -f bench/table.awk

@@ -3,9 +3,7 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -169,43 +167,6 @@ func (u *unit) compare(b *testing.B, thing, after func()) {
 	b.ReportMetric(bound.MedianRatio(took, units), "x-U")
 	b.ReportMetric(bound.Median(units)/float64(u.grid)*1e9, "cohorts-ns/lookup")
 	b.ReportMetric(float64(u.grid)/bound.Median(took)/1e6, "M-lookups/s")
-}
-
-// BenchmarkParse measures the reading of a trace beside three passes over its
-// text: to find the newlines, to turn digits into numbers, and the SHA-256 that
-// identifies it.
-func BenchmarkParse(b *testing.B) {
-	path := benchmarkPaths(b)[0]
-	text, err := os.ReadFile(path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	var sum uint64
-	ns := bound.Compare(b, "byte", float64(len(text)),
-		func() {
-			if _, err := trace.Parse("bench", text, trace.Options{}); err != nil {
-				b.Error(err)
-			}
-		},
-		bound.Thing{Name: "newlines", Run: func() {
-			for rest := text; len(rest) > 0; {
-				rest = rest[bytes.IndexByte(rest, '\n')+1:]
-			}
-		}},
-		bound.Thing{Name: "digits", Run: func() {
-			var v uint64
-			for _, c := range text {
-				if d := c - '0'; d < 10 {
-					v = v*10 + uint64(d)
-				} else {
-					sum += v
-					v = 0
-				}
-			}
-		}},
-		bound.Thing{Name: "sha256", Run: func() { sha256.Sum256(text) }},
-	)
-	b.ReportMetric(1e3/ns, "MB/s")
 }
 
 // build builds the program.
