@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -173,6 +174,41 @@ func choiceFlag(flags *pflag.FlagSet, name, usage string, words ...string) *stri
 	flags.Var(choice{&value, words}, name, usage+": "+strings.Join(words, ", "))
 	return &value
 }
+
+// sensitivityFlags defines --sensitivity and what goes with it.
+func sensitivityFlags(flags *pflag.FlagSet) func(*result.Grid) (*result.Sensitivity, error) {
+	s := study.DefaultSensitivity()
+	on := flags.Bool("sensitivity", false, "also run other readings of equal timestamps, other routings, a dense curve and its thresholds")
+	flags.Var(amount{&s.Seeds}, "seeds", "with --sensitivity: `draws` of whatever is drawn")
+	flags.Var(&list[float64]{&s.ThresholdShares, "list", parseThreshold, formatThreshold, false},
+		"threshold", "with --sensitivity: redundancies to find the window of, as shares such as 0.01")
+	return func(grid *result.Grid) (*result.Sensitivity, error) {
+		if !*on {
+			for _, name := range []string{"seeds", "threshold"} {
+				if flags.Changed(name) {
+					return nil, usageError{fmt.Errorf("--%s goes with --sensitivity", name)}
+				}
+			}
+			return nil, nil
+		}
+		slices.Sort(s.ThresholdShares)
+		s.CurveWindowsMS = study.CurveWindows(s.CurveWindowsMS, grid.WindowsMS)
+		if err := s.Check(grid); err != nil {
+			return nil, usageError{fmt.Errorf("--sensitivity: %w", err)}
+		}
+		return &s, nil
+	}
+}
+
+func parseThreshold(s string) (float64, error) {
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(x > 0 && x <= 1) {
+		return 0, fmt.Errorf("%q: want a share above 0, up to 1, such as 0.01", s)
+	}
+	return x, nil
+}
+
+func formatThreshold(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // warmupFlag defines --warmup.
 func warmupFlag(flags *pflag.FlagSet) *study.Share {

@@ -43,9 +43,10 @@ The directory is complete or not there: work goes on in DIR.partial.`,
 	flags.BoolVar(&s.create.Resume, "resume", false, "go on with an interrupted run")
 	flags.BoolVar(&s.create.Force, "force", false, "replace a run directory that is there")
 	explain := flags.Bool("explain", false, "print what would be run, and why not more; run nothing")
+	beside := sensitivityFlags(flags)
 	noCollapse := flags.Bool("no-collapse", false, "run every configuration by itself; changes no result")
 	format := formatFlag(flags)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		s.cohorts, s.format = *cohorts, *format
 		s.params = study.Params{
 			Grid:       s.grid,
@@ -53,6 +54,9 @@ The directory is complete or not there: work goes on in DIR.partial.`,
 			Control:    control(),
 			Cohorts:    *cohorts != rundir.CohortsOff,
 			NoCollapse: *noCollapse,
+		}
+		if s.params.Sensitivity, err = beside(&s.grid); err != nil {
+			return err
 		}
 		if s.limit > 0 {
 			debug.SetMemoryLimit(int64(s.limit))
@@ -138,7 +142,7 @@ func (s *studyVerb) run(ctx context.Context, traces []*trace.Trace, options trac
 		return err
 	}
 	defer w.Close()
-	progress := s.progress(len(traces) * len(s.grid.Configs()))
+	progress := s.progress(s.params.Steps(len(traces)))
 	err = study.Run(ctx, traces, s.params, s.jobs, w, progress.done)
 	progress.end()
 	if err == nil {
@@ -192,6 +196,7 @@ func (s *studyVerb) header(traces []*trace.Trace, o trace.Options) rundir.Header
 			Grid:        s.grid,
 			Control:     controlName(s.params.Control),
 			Cohorts:     s.cohorts,
+			Sensitivity: s.params.Sensitivity,
 		},
 	}
 	for _, t := range traces {

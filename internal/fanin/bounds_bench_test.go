@@ -113,7 +113,7 @@ func BenchmarkUnbounded(b *testing.B) {
 	windows := []Window{10, 3_000, 10_000} // those of the study that differ on that trace
 	for threads := 1; threads <= 2; threads++ {
 		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
-			thing := func(t *thread) { t.unbounded.Run(s, windows, func([]JoinsFrom) {}) }
+			thing := func(t *thread) { t.unbounded.Run(s, windows, UnboundedObserver{Joins: func([]JoinsFrom) {}}) }
 			compare(b, columns, false, s.Blocks, windows, threads, thing)
 		})
 	}

@@ -57,8 +57,12 @@ func (e *Engine) Run(s *Stream, c Config, o Observer) ([Phases]Counts, error) {
 			e.complete(e.landing)
 			e.landing++
 		}
-		hits := e.serve(i)
 		counts := &e.counts[s.phase(i)]
+		joins := counts.Joins
+		hits := e.serve(i)
+		if o.Loads != nil {
+			o.Loads[i] = uint32(s.Offset[i+1] - s.Offset[i] - int64(hits) - (counts.Joins - joins))
+		}
 		counts.Requests++
 		counts.Hits += int64(hits)
 		counts.Attempts += s.Offset[i+1] - s.Offset[i] - int64(hits)
@@ -167,7 +171,7 @@ func (e *Engine) complete(i int) {
 	if e.config.Control != InsertOnMiss {
 		e.cache.reserve(len(blocks))
 		loads := e.cache.enter(blocks, lookup)
-		if !r.joined && e.observer.Cohorts == nil {
+		if !r.joined && (e.observer.Cohorts == nil || e.observer.Duplicates) {
 			e.counts[s.phase(i)].Cohorts += int64(loads)
 			return
 		}
@@ -197,7 +201,7 @@ func (e *Engine) close(i int, b uint32) {
 		h[c.FanIn]++
 		e.fanIn[phase] = h
 	}
-	if e.observer.Cohorts != nil {
+	if e.observer.Cohorts != nil && (c.FanIn > 1 || !e.observer.Duplicates) {
 		if len(e.cohorts) == batch {
 			e.tell()
 		}

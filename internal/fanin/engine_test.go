@@ -57,6 +57,12 @@ type seen struct {
 	Counts  [Phases]Counts
 	Cohorts []Cohort // by leader, then block
 	Joins   []Joins  // by leader, then joiner
+	Loads   []uint32 // by request
+}
+
+// duplicates returns those of cohorts with a fan-in above 1.
+func duplicates(cohorts []Cohort) []Cohort {
+	return slices.DeleteFunc(slices.Clone(cohorts), func(c Cohort) bool { return c.FanIn == 1 })
 }
 
 func (s *seen) sort() {
@@ -75,10 +81,16 @@ func (s *seen) sort() {
 }
 
 func run(e *Engine, s *Stream, c Config) seen {
-	var got seen
+	return runObserved(e, s, c, false)
+}
+
+func runObserved(e *Engine, s *Stream, c Config, duplicates bool) seen {
+	got := seen{Loads: make([]uint32, len(s.ArrivalMS))}
 	counts, err := e.Run(s, c, Observer{
-		Cohorts: func(cohorts []Cohort) error { got.Cohorts = append(got.Cohorts, cohorts...); return nil },
-		Joins:   func(joins []Joins) error { got.Joins = append(got.Joins, joins...); return nil },
+		Cohorts:    func(cohorts []Cohort) error { got.Cohorts = append(got.Cohorts, cohorts...); return nil },
+		Duplicates: duplicates,
+		Joins:      func(joins []Joins) error { got.Joins = append(got.Joins, joins...); return nil },
+		Loads:      got.Loads,
 	})
 	if err != nil {
 		panic(err) // the observer has none
@@ -91,7 +103,7 @@ func run(e *Engine, s *Stream, c Config) seen {
 // expect returns what the reference model says a run must tell.
 func expect(requests []reference.Request, s *Stream, c Config) seen {
 	out := model(c).Run(requests)
-	var want seen
+	want := seen{Loads: make([]uint32, len(requests))}
 	for phase, r := range out.Counts[0] {
 		counts := Counts{
 			Requests: r.Requests, Hits: r.Hits, Attempts: r.Attempts,
@@ -115,6 +127,7 @@ func expect(requests []reference.Request, s *Stream, c Config) seen {
 	}
 	joins := map[[2]int]uint32{}
 	for _, c := range out.Cohorts {
+		want.Loads[c.Leader]++
 		want.Cohorts = append(want.Cohorts, Cohort{Block: number[c.Hash], Leader: uint32(c.Leader), FanIn: uint32(c.FanIn)})
 		for _, j := range c.Joiners {
 			joins[[2]int{c.Leader, j}]++
@@ -161,8 +174,14 @@ func TestEngineIsReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		requests, c := drawRequests(t), drawConfig(t)
 		s := streamOf(requests)
-		if diff := gocmp.Diff(expect(requests, s, c), run(&e, s, c)); diff != "" {
+		want := expect(requests, s, c)
+		if diff := gocmp.Diff(want, run(&e, s, c)); diff != "" {
 			t.Fatalf("engine differs from the reference (-reference +engine):\n%s", diff)
+		}
+		all := want.Cohorts
+		want.Cohorts = append([]Cohort(nil), duplicates(all)...)
+		if diff := gocmp.Diff(want, runObserved(&e, s, c, true)); diff != "" {
+			t.Fatalf("told of duplicates alone it differs from the reference (-reference +engine):\n%s", diff)
 		}
 	})
 }

@@ -138,6 +138,8 @@ type Joins struct {
 // Observer is told what happened beyond the counts, in batches that it must
 // not keep. A field may be nil. An error ends the run.
 type Observer struct {
-	Cohorts func([]Cohort) error // in the order their loads started
-	Joins   func([]Joins) error  // in the order they arrived
+	Cohorts    func([]Cohort) error // in the order their loads started
+	Duplicates bool                 // Cohorts is told of those with a fan-in above 1 alone
+	Joins      func([]Joins) error  // in the order they arrived
+	Loads      []uint32             // one a request: is given the loads the request started
 }

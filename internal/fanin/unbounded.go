@@ -18,7 +18,10 @@ type Unbounded struct {
 	landing []int // for each window, the first request whose loads are in flight
 	totals  [Phases]total
 	fanIn   [][Phases][]int64 // for each window, cohorts with a fan-in above 1
-	joins   []JoinsFrom
+
+	observer UnboundedObserver
+	joins    []JoinsFrom // seen, not yet told
+	cohorts  []CohortUnder
 }
 
 // only is a block's one cohort.
@@ -43,11 +46,25 @@ type JoinsFrom struct {
 	Window int // index of the shortest
 }
 
+// CohortUnder is a cohort with a fan-in above 1 under one window.
+type CohortUnder struct {
+	Cohort
+	Window int // index
+}
+
+// UnboundedObserver is told what happened beyond the counts, in batches that
+// it must not keep. A field may be nil.
+type UnboundedObserver struct {
+	Joins      func([]JoinsFrom)
+	Duplicates func([]CohortUnder) // in no order
+	Loads      []uint32            // one a request: is given the loads the request started, the same under all windows
+}
+
 // Run serves the stream's requests in order under each of windows, which must
-// ascend, and returns what happened under each in each phase. tell is given the
-// joins in batches that it must not keep.
-func (u *Unbounded) Run(s *Stream, windows []Window, tell func([]JoinsFrom)) [][Phases]Counts {
-	u.reset(s, windows)
+// ascend, and returns what happened under each in each phase.
+func (u *Unbounded) Run(s *Stream, windows []Window, o UnboundedObserver) [][Phases]Counts {
+	u.reset(s, windows, o)
+	defer func() { u.observer = UnboundedObserver{} }() // it belongs to the caller
 	for i, now := range s.ArrivalMS {
 		for k, w := range windows {
 			for u.landing[k] < i && s.ArrivalMS[u.landing[k]]+int64(w) <= now {
@@ -57,6 +74,7 @@ func (u *Unbounded) Run(s *Stream, windows []Window, tell func([]JoinsFrom)) [][
 		blocks := s.Block[s.Offset[i]:s.Offset[i+1]]
 		phase := s.phase(i)
 		t := &u.totals[phase]
+		cohorts := t.cohorts
 		t.requests++
 		t.lookups += int64(len(blocks))
 		for _, b := range blocks {
@@ -65,33 +83,48 @@ func (u *Unbounded) Run(s *Stream, windows []Window, tell func([]JoinsFrom)) [][
 				*r = only{leader: uint32(i) + 1, fanIn: 1}
 				t.cohorts++
 			} else if int(r.closed) < len(windows) {
-				u.again(s, i, phase, r)
+				u.again(s, i, phase, b)
 			}
 		}
-		if len(u.joins) >= batch {
-			tell(u.joins)
-			u.joins = u.joins[:0]
+		if o.Loads != nil {
+			o.Loads[i] = uint32(t.cohorts - cohorts)
+		}
+		if max(len(u.joins), len(u.cohorts)) >= batch {
+			u.tell()
 		}
 	}
-	for i := range u.record {
-		if r := &u.record[i]; r.fanIn > 1 {
-			u.close(s, r, len(windows))
+	for b := range u.record {
+		if u.record[b].fanIn > 1 {
+			u.close(s, uint32(b), len(windows))
+			if len(u.cohorts) >= batch {
+				u.tell()
+			}
 		}
 	}
-	if len(u.joins) > 0 {
-		tell(u.joins)
-	}
+	u.tell()
 	return u.result()
 }
 
+// tell hands the observer what it has not been told of.
+func (u *Unbounded) tell() {
+	if len(u.joins) > 0 && u.observer.Joins != nil {
+		u.observer.Joins(u.joins)
+	}
+	if len(u.cohorts) > 0 {
+		u.observer.Duplicates(u.cohorts)
+	}
+	u.joins, u.cohorts = u.joins[:0], u.cohorts[:0]
+}
+
 // again looks a block up that is not cached under all windows.
-func (u *Unbounded) again(s *Stream, i, phase int, r *only) {
+func (u *Unbounded) again(s *Stream, i, phase int, b uint32) {
+	r := &u.record[b]
 	leader := int(r.leader) - 1
 	over := int(r.closed)
 	for over < len(u.windows) && leader < u.landing[over] {
 		over++
 	}
-	u.close(s, r, over)
+	u.close(s, b, over)
 	if over == len(u.windows) {
 		return
 	}
@@ -111,8 +144,9 @@ func (u *Unbounded) again(s *Stream, i, phase int, r *only) {
 	u.joins = append(u.joins, j)
 }
 
-// close closes a cohort under its windows up to over.
-func (u *Unbounded) close(s *Stream, r *only, over int) {
+// close closes the cohort of block b under its windows up to over.
+func (u *Unbounded) close(s *Stream, b uint32, over int) {
+	r := &u.record[b]
 	for ; int(r.closed) < over; r.closed++ {
 		if r.fanIn > 1 {
 			h := &u.fanIn[r.closed][s.phase(int(r.leader)-1)]
@@ -120,11 +154,15 @@ func (u *Unbounded) close(s *Stream, r *only, over int) {
 				*h = append(*h, 0)
 			}
 			(*h)[r.fanIn]++
+			if u.observer.Duplicates != nil {
+				u.cohorts = append(u.cohorts, CohortUnder{Cohort{Block: b, Leader: r.leader - 1, FanIn: r.fanIn}, int(r.closed)})
+			}
 		}
 	}
 }
 
-func (u *Unbounded) reset(s *Stream, windows []Window) {
+func (u *Unbounded) reset(s *Stream, windows []Window, o UnboundedObserver) {
+	u.observer = o
 	u.record = sized(u.record, s.Blocks)
 	clear(u.record)
 	u.windows = windows
@@ -133,7 +171,7 @@ func (u *Unbounded) reset(s *Stream, windows []Window) {
 	for phase := range u.totals {
 		u.totals[phase] = total{joins: make([]int64, len(windows)), boundary: make([]int64, len(windows))}
 	}
-	u.joins = u.joins[:0]
+	u.joins, u.cohorts = u.joins[:0], u.cohorts[:0]
 }
 
 func (u *Unbounded) result() [][Phases]Counts {

@@ -36,17 +36,27 @@ func drawTree(t *rapid.T) []reference.Request {
 }
 
 // runUnbounded returns what Unbounded tells under each window, in the form of
-// a run of the engine without its cohorts.
+// a run of the engine that is told of duplicates alone.
 func runUnbounded(u *Unbounded, s *Stream, windows []Window) []seen {
 	all := make([]seen, len(windows))
-	counts := u.Run(s, windows, func(joins []JoinsFrom) {
-		for _, j := range joins {
-			for k := j.Window; k < len(windows); k++ {
-				all[k].Joins = append(all[k].Joins, j.Joins)
+	loads := make([]uint32, len(s.ArrivalMS))
+	counts := u.Run(s, windows, UnboundedObserver{
+		Joins: func(joins []JoinsFrom) {
+			for _, j := range joins {
+				for k := j.Window; k < len(windows); k++ {
+					all[k].Joins = append(all[k].Joins, j.Joins)
+				}
 			}
-		}
+		},
+		Duplicates: func(cohorts []CohortUnder) {
+			for _, c := range cohorts {
+				all[c.Window].Cohorts = append(all[c.Window].Cohorts, c.Cohort)
+			}
+		},
+		Loads: loads,
 	})
 	for k := range all {
+		all[k].Loads = loads
 		all[k].Counts = counts[k]
 		all[k].sort()
 	}
@@ -72,7 +82,7 @@ func TestUnboundedIsReference(t *testing.T) {
 		for k, got := range runUnbounded(&u, s, windows) {
 			c.Window = windows[k]
 			want := expect(requests, s, c)
-			want.Cohorts = nil
+			want.Cohorts = append([]Cohort(nil), duplicates(want.Cohorts)...)
 			if diff := gocmp.Diff(want, got); diff != "" {
 				t.Fatalf("%+v: differs from the reference (-reference +unbounded):\n%s", c, diff)
 			}

@@ -36,6 +36,7 @@ type Model struct {
 	WindowMS   int64
 	// WarmupTenths is the warm-up share in tenths of the last timestamp.
 	WarmupTenths int64
+	SteadyFrom   *int // the first request in the steady phase; nil: WarmupTenths says
 	Break        Break
 }
 
@@ -189,6 +190,9 @@ func (m Model) enter(at *instance, h uint64) {
 }
 
 func (m Model) steady(requests []Request, i int) bool {
+	if m.SteadyFrom != nil {
+		return i >= *m.SteadyFrom
+	}
 	if m.Break == WarmupByCount {
 		return 10*int64(i) >= m.WarmupTenths*int64(len(requests))
 	}

@@ -46,14 +46,8 @@ var (
 	RelationTable = &Table[RelationRow]{"relations.csv", slices.Concat(
 		cols(word("trace", func(r *RelationRow) *string { return &r.Trace })),
 		part(configColumns, func(r *RelationRow) *Config { return &r.Config }),
-		cols(
-			phase("phase", func(r *RelationRow) *Phase { return &r.Phase }),
-			integer("attempts", func(r *RelationRow) *int64 { return &r.Attempts }),
-			integer("joins", func(r *RelationRow) *int64 { return &r.Joins }),
-			integer("repeat", func(r *RelationRow) *int64 { return &r.Repeat }),
-			integer("extension", func(r *RelationRow) *int64 { return &r.Extension }),
-			integer("branch", func(r *RelationRow) *int64 { return &r.Branch }),
-		),
+		cols(phase("phase", func(r *RelationRow) *Phase { return &r.Phase })),
+		relationColumns,
 	)}
 
 	// FanInTable is fanin.csv.
@@ -67,15 +61,98 @@ var (
 			integer("cohorts", func(r *FanInRow) *int64 { return &r.Cohorts }),
 		),
 	)}
+
+	// ArmTable is arms.csv, and CurveTable curve.csv.
+	ArmTable   = armTable("arms.csv")
+	CurveTable = armTable("curve.csv")
+
+	// ArmRelationTable is arm_relations.csv, and CurveRelationTable
+	// curve_relations.csv.
+	ArmRelationTable   = armRelationTable("arm_relations.csv")
+	CurveRelationTable = armRelationTable("curve_relations.csv")
+
+	// SpanTable is spans.csv.
+	SpanTable = &Table[SpanRow]{"spans.csv", slices.Concat(
+		cols(word("trace", func(r *SpanRow) *string { return &r.Trace })),
+		part(configColumns, func(r *SpanRow) *Config { return &r.Config }),
+		cols(
+			integer("span", func(r *SpanRow) *int { return &r.Span }),
+			integer("start_ms", func(r *SpanRow) *int64 { return &r.StartMS }),
+			integer("attempts", func(r *SpanRow) *int64 { return &r.Attempts }),
+			integer("joins", func(r *SpanRow) *int64 { return &r.Joins }),
+			integer("extension", func(r *SpanRow) *int64 { return &r.Extension }),
+		),
+	)}
+
+	// ThresholdTable is thresholds.csv.
+	ThresholdTable = &Table[ThresholdRow]{"thresholds.csv", slices.Concat(
+		cols(word("trace", func(r *ThresholdRow) *string { return &r.Trace })),
+		part(wayColumns, func(r *ThresholdRow) *Config { return &r.Config }),
+		cols(word("ties", func(r *ThresholdRow) *string { return &r.Ties })),
+		part(sizeColumns, func(r *ThresholdRow) *Config { return &r.Config }),
+		cols(
+			word("measure", func(r *ThresholdRow) *string { return &r.Measure }),
+			number("share", func(r *ThresholdRow) *float64 { return &r.Share }),
+			integer("window_ms", func(r *ThresholdRow) *int64 { return &r.WindowMS }),
+			number("redundancy", func(r *ThresholdRow) *float64 { return &r.Redundancy }),
+			number("redundancy_1ms_below", func(r *ThresholdRow) *float64 { return &r.Before }),
+		),
+	)}
 )
 
-var configColumns = cols(
-	word("lookup", func(c *Config) *string { return &c.Lookup }),
-	word("routing", func(c *Config) *string { return &c.Routing }),
-	integer("instances", func(c *Config) *int { return &c.Instances }),
-	integer("capacity_blocks", func(c *Config) *int { return &c.CapacityBlocks }),
-	integer("window_ms", func(c *Config) *int64 { return &c.WindowMS }),
+var (
+	configColumns = slices.Concat(wayColumns, sizeColumns,
+		cols(integer("window_ms", func(c *Config) *int64 { return &c.WindowMS })))
+	wayColumns = cols(
+		word("lookup", func(c *Config) *string { return &c.Lookup }),
+		word("routing", func(c *Config) *string { return &c.Routing }),
+	)
+	sizeColumns = cols(
+		integer("instances", func(c *Config) *int { return &c.Instances }),
+		integer("capacity_blocks", func(c *Config) *int { return &c.CapacityBlocks }),
+	)
+	relationColumns = cols(
+		integer("attempts", func(r *RelationRow) *int64 { return &r.Attempts }),
+		integer("joins", func(r *RelationRow) *int64 { return &r.Joins }),
+		integer("repeat", func(r *RelationRow) *int64 { return &r.Repeat }),
+		integer("extension", func(r *RelationRow) *int64 { return &r.Extension }),
+		integer("branch", func(r *RelationRow) *int64 { return &r.Branch }),
+	)
 )
+
+// armConfigColumns are the columns of a configuration with those of an arm
+// after its routing.
+func armConfigColumns[R any](config func(*R) *Config, arm func(*R) *Arm) []column[R] {
+	return slices.Concat(
+		part(wayColumns, config),
+		part(cols(
+			word("ties", func(a *Arm) *string { return &a.Ties }),
+			integer("seed", func(a *Arm) *int64 { return &a.Seed }),
+		), arm),
+		part(configColumns[len(wayColumns):], config),
+	)
+}
+
+// armTable is a table of phase rows under arms.
+func armTable(name string) *Table[ArmRow] {
+	return &Table[ArmRow]{name, slices.Concat(
+		cols(word("trace", func(r *ArmRow) *string { return &r.Trace })),
+		armConfigColumns(func(r *ArmRow) *Config { return &r.Config }, func(r *ArmRow) *Arm { return &r.Arm }),
+		cols(phase("phase", func(r *ArmRow) *Phase { return &r.Phase })),
+		part(figureColumns, func(r *ArmRow) *Figures { return &r.Figures }),
+		cols(number("request_imbalance", func(r *ArmRow) *float64 { return &r.RequestImbalance })),
+	)}
+}
+
+// armRelationTable is a table of relation rows under arms.
+func armRelationTable(name string) *Table[ArmRelationRow] {
+	return &Table[ArmRelationRow]{name, slices.Concat(
+		cols(word("trace", func(r *ArmRelationRow) *string { return &r.Trace })),
+		armConfigColumns(func(r *ArmRelationRow) *Config { return &r.Config }, func(r *ArmRelationRow) *Arm { return &r.Arm }),
+		cols(phase("phase", func(r *ArmRelationRow) *Phase { return &r.Phase })),
+		part(relationColumns, func(r *ArmRelationRow) *RelationRow { return &r.RelationRow }),
+	)}
+}
 
 var figureColumns = slices.Concat(
 	integers(additive),

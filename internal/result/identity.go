@@ -26,6 +26,9 @@ type Rows struct {
 	Instances []InstanceRow
 	Relations []RelationRow
 	FanIns    []FanInRow
+
+	Concentrations []ConcentrationRow
+	Beside         // of a run with Sensitivity, else empty
 }
 
 // Facts are what the rows of a trace must agree with and do not say.
@@ -37,6 +40,7 @@ type Facts struct {
 	// SmallestGapMS is the smallest positive time between successive arrivals;
 	// 0 where all arrive at one time.
 	SmallestGapMS int64
+	Sensitivity   *Sensitivity // nil: nothing was run beside the grid
 }
 
 // completeness comes first: the other identities find their rows by place.
@@ -63,6 +67,12 @@ var identities = []struct {
 	{"requests and lookups do not depend on lookup, capacity and window", checkLoad},
 	{"at one instance every routing counts the same", checkOneInstance},
 	{"every window up to the smallest gap counts the same", checkShortWindows},
+	{"concentration.json agrees with the fan-ins", checkConcentration},
+	{"duplicates and fan-ins of an arm can be", checkArmFigures},
+	{"the load of an arm does not depend on lookup, capacity, window and ties", checkArmLoad},
+	{"the curve goes through the grid", checkCurve},
+	{"spans sum to their row of the curve", checkSpans},
+	{"thresholds lie where the curve crosses them", checkThresholds},
 }
 
 // Identities returns the names of the identities over the rows of a trace, in
@@ -99,9 +109,9 @@ func (r *Rows) Violations(f *Facts) []Violation {
 // report takes one violation of the identity under check.
 type report func(file, row, format string, args ...any)
 
-// ByConfig splits the rows by configuration, sharing their memory. The rows of
-// each configuration must stand together, as they do where no row is out of
-// order.
+// ByConfig splits the rows of the four tables of the grid by configuration,
+// sharing their memory. The rows of each configuration must stand together, as
+// they do where no row is out of order.
 func (r *Rows) ByConfig() map[Config]Rows {
 	split := make(map[Config]Rows)
 	for c, rows := range runs(r.Phases, func(r *PhaseRow) Config { return r.Config }) {
@@ -177,6 +187,7 @@ type sheet struct {
 	first      []int
 	fanIn      []FanIn
 	phaseFanIn []FanIn
+	curve      []Config // of the curve, under each of its arms
 }
 
 // arrange checks that the rows are complete and in order, and makes the sheet.
@@ -201,7 +212,7 @@ func arrange(r *Rows, f *Facts) (*sheet, []Violation) {
 	)
 	var disorder []Violation
 	s.fanIn, disorder = collectFanIn(perInstance, r.FanIns)
-	found = append(found, disorder...)
+	found = append(append(found, disorder...), s.arrangeBeside()...)
 	if len(found) > 0 {
 		return nil, found
 	}
@@ -226,7 +237,10 @@ func (s *sheet) at(config, instance int, p Phase) int {
 func line(i int) int { return i + 2 }
 
 // inOrder reports what keeps the places of rows from being those of want.
-func inOrder[R any](file string, want []place, rows []R, placeOf func(*R) place) []Violation {
+func inOrder[R any, P comparable, Q interface {
+	*P
+	fmt.Stringer
+}](file string, want []P, rows []R, placeOf func(*R) P) []Violation {
 	inPlace := len(rows) == len(want)
 	for i := 0; inPlace && i < len(rows); i++ {
 		inPlace = placeOf(&rows[i]) == want[i]
@@ -248,10 +262,10 @@ func inOrder[R any](file string, want []place, rows []R, placeOf func(*R) place)
 		case seen[at]:
 			detail = "stands a second time"
 		case at < last:
-			detail = "is out of order after " + want[last].String()
+			detail = "is out of order after " + Q(&want[last]).String()
 		}
 		if detail != "" {
-			found = append(found, Violation{completeness, file, p.String(), fmt.Sprintf("line %d %s", line(i), detail)})
+			found = append(found, Violation{completeness, file, Q(&p).String(), fmt.Sprintf("line %d %s", line(i), detail)})
 		}
 		if known {
 			seen[at] = true
@@ -260,14 +274,14 @@ func inOrder[R any](file string, want []place, rows []R, placeOf func(*R) place)
 	}
 	for at := range want {
 		if !seen[at] {
-			found = append(found, Violation{completeness, file, want[at].String(), "the row is missing"})
+			found = append(found, Violation{completeness, file, Q(&want[at]).String(), "the row is missing"})
 		}
 	}
 	return found
 }
 
-func indexOf(places []place) map[place]int {
-	index := make(map[place]int, len(places))
+func indexOf[P comparable](places []P) map[P]int {
+	index := make(map[P]int, len(places))
 	for i, p := range places {
 		index[p] = i
 	}
@@ -319,6 +333,7 @@ type pair struct {
 	file      string // of the figures
 	fanInFile string // to report a disagreement with the fan-ins under
 	place     place  // in warm-up
+	arm       *Arm   // nil: of the grid
 	figures   [Phases]*Figures
 	fanIn     [Phases]FanIn
 }
@@ -327,6 +342,9 @@ type pair struct {
 func (q *pair) row(p Phase) string {
 	at := q.place
 	at.phase = p
+	if q.arm != nil {
+		return (&armPlace{at, *q.arm}).String()
+	}
 	return at.String()
 }
 
@@ -335,14 +353,14 @@ func (s *sheet) pairs() iter.Seq[*pair] {
 	return func(yield func(*pair) bool) {
 		for i := 0; i < len(s.Phases); i += Phases {
 			r, h := s.Phases[i:i+Phases], s.phaseFanIn[i:i+Phases]
-			if !yield(&pair{PhaseTable.name, PhaseTable.name, r[0].place(),
+			if !yield(&pair{PhaseTable.name, PhaseTable.name, r[0].place(), nil,
 				[Phases]*Figures{&r[0].Figures, &r[1].Figures}, [Phases]FanIn(h)}) {
 				return
 			}
 		}
 		for i := 0; i < len(s.Instances); i += Phases {
 			r, h := s.Instances[i:i+Phases], s.fanIn[i:i+Phases]
-			if !yield(&pair{InstanceTable.name, FanInTable.name, r[0].place(),
+			if !yield(&pair{InstanceTable.name, FanInTable.name, r[0].place(), nil,
 				[Phases]*Figures{&r[0].Figures, &r[1].Figures}, [Phases]FanIn(h)}) {
 				return
 			}
@@ -350,8 +368,27 @@ func (s *sheet) pairs() iter.Seq[*pair] {
 	}
 }
 
+// figures yields what every row of two phases counted, those beside the grid
+// included.
+func (s *sheet) figures() iter.Seq[*pair] {
+	return func(yield func(*pair) bool) {
+		for q := range s.pairs() {
+			if !yield(q) {
+				return
+			}
+		}
+		done := false
+		s.armTables(func(file, _ string, rows []ArmRow, _ []ArmRelationRow) {
+			for i := 0; i < len(rows) && !done; i += Phases {
+				arm := rows[i].Arm
+				done = !yield(&pair{file: file, place: rows[i].place(), arm: &arm, figures: [Phases]*Figures{&rows[i].Figures, &rows[i+1].Figures}})
+			}
+		})
+	}
+}
+
 func checkLookups(s *sheet, report report) {
-	for q := range s.pairs() {
+	for q := range s.figures() {
 		for p, f := range q.figures {
 			if f.Lookups != f.Hits+f.Attempts {
 				report(q.file, q.row(Phase(p)), "lookups %d ≠ hits %d + attempts %d", f.Lookups, f.Hits, f.Attempts)
@@ -361,7 +398,7 @@ func checkLookups(s *sheet, report report) {
 }
 
 func checkCohorts(s *sheet, report report) {
-	for q := range s.pairs() {
+	for q := range s.figures() {
 		for p, f := range q.figures {
 			if f.Attempts-f.Joins != f.Cohorts {
 				report(q.file, q.row(Phase(p)), "attempts %d - joins %d ≠ cohorts %d", f.Attempts, f.Joins, f.Cohorts)
@@ -371,7 +408,7 @@ func checkCohorts(s *sheet, report report) {
 }
 
 func checkRedundancy(s *sheet, report report) {
-	for q := range s.pairs() {
+	for q := range s.figures() {
 		for p, f := range q.figures {
 			if f.PrintedRedundancy != f.Redundancy() {
 				report(q.file, q.row(Phase(p)), "redundancy %v ≠ joins %d / attempts %d = %v", f.PrintedRedundancy, f.Joins, f.Attempts, f.Redundancy())
@@ -381,7 +418,7 @@ func checkRedundancy(s *sheet, report report) {
 }
 
 func checkBoundary(s *sheet, report report) {
-	for q := range s.pairs() {
+	for q := range s.figures() {
 		if n := q.figures[Warmup].BoundaryJoins; n != 0 {
 			report(q.file, q.row(Warmup), "boundary_joins %d ≠ 0", n)
 		}
@@ -476,27 +513,37 @@ func checkImbalance(s *sheet, report report) {
 	}
 }
 
-func checkRelationTotals(s *sheet, report report) {
+// relationRows yields every row of relations with the figures it is of.
+func (s *sheet) relationRows(do func(file, countFile, row string, relations *RelationRow, counts *Counts)) {
 	for i := range s.Relations {
-		row, counts := &s.Relations[i], &s.Phases[i].Counts
-		at := row.place()
+		at := s.Relations[i].place()
+		do(RelationTable.name, PhaseTable.name, at.String(), &s.Relations[i], &s.Phases[i].Counts)
+	}
+	s.armTables(func(file, relationFile string, rows []ArmRow, relations []ArmRelationRow) {
+		for i := range rows {
+			at := relations[i].armPlace()
+			do(relationFile, file, at.String(), &relations[i].RelationRow, &rows[i].Counts)
+		}
+	})
+}
+
+func checkRelationTotals(s *sheet, report report) {
+	s.relationRows(func(file, countFile, at string, row *RelationRow, counts *Counts) {
 		if row.Attempts != counts.Attempts {
-			report(RelationTable.name, at.String(), "attempts %d ≠ %d in %s", row.Attempts, counts.Attempts, PhaseTable.name)
+			report(file, at, "attempts %d ≠ %d in %s", row.Attempts, counts.Attempts, countFile)
 		}
 		if row.Joins != counts.Joins {
-			report(RelationTable.name, at.String(), "joins %d ≠ %d in %s", row.Joins, counts.Joins, PhaseTable.name)
+			report(file, at, "joins %d ≠ %d in %s", row.Joins, counts.Joins, countFile)
 		}
-	}
+	})
 }
 
 func checkRelationSum(s *sheet, report report) {
-	for i := range s.Relations {
-		row := &s.Relations[i]
+	s.relationRows(func(file, _, at string, row *RelationRow, _ *Counts) {
 		if row.Joins != row.Repeat+row.Extension+row.Branch {
-			at := row.place()
-			report(RelationTable.name, at.String(), "joins %d ≠ repeat %d + extension %d + branch %d", row.Joins, row.Repeat, row.Extension, row.Branch)
+			report(file, at, "joins %d ≠ repeat %d + extension %d + branch %d", row.Joins, row.Repeat, row.Extension, row.Branch)
 		}
-	}
+	})
 }
 
 func checkTraceTotals(s *sheet, report report) {

@@ -41,6 +41,26 @@ func (s *study) checkCohorts(config Config, cohorts []Cohort, rows Rows) []Viola
 	return check.Violations("cohorts", rows)
 }
 
+// TestIdentitiesBeside holds what the model counts beside a grid to have no
+// violation.
+func TestIdentitiesBeside(t *testing.T) {
+	s := besideStudy()
+	for _, v := range s.rows.Violations(&s.facts) {
+		t.Errorf("%v", v)
+	}
+	reached, never := 0, 0
+	for _, r := range s.rows.Thresholds {
+		if r.WindowMS > 0 {
+			reached++
+		} else {
+			never++
+		}
+	}
+	if reached == 0 || never == 0 {
+		t.Errorf("%d thresholds are reached, %d never", reached, never)
+	}
+}
+
 // The sample has what the tests below take for granted.
 func TestSampleStudy(t *testing.T) {
 	s := sampleStudy()
@@ -87,6 +107,28 @@ func TestEditsAreFound(t *testing.T) {
 	t.Run("fanin", func(t *testing.T) {
 		editAll(t, FanInTable, func(r *Rows) *[]FanInRow { return &r.FanIns }, (*FanInRow).place, seen)
 	})
+	t.Run("concentration", func(t *testing.T) { editConcentrations(t, seen) })
+	beside := func(name string, edit func(t *testing.T, s *study)) {
+		t.Run(name, func(t *testing.T) { edit(t, besideStudy()) })
+	}
+	beside("arms", func(t *testing.T, s *study) {
+		editRows(t, s, ArmTable, s.rows.Arms, seen, "fanin_p50", "fanin_p99", "fanin_max")
+	})
+	beside("arm relations", func(t *testing.T, s *study) {
+		editRows(t, s, ArmRelationTable, s.rows.ArmRelations, seen)
+	})
+	beside("curve", func(t *testing.T, s *study) {
+		editRows(t, s, CurveTable, s.rows.Curve, seen, "fanin_p50", "fanin_p99", "fanin_max")
+	})
+	beside("curve relations", func(t *testing.T, s *study) {
+		editRows(t, s, CurveRelationTable, s.rows.CurveRelations, seen)
+	})
+	beside("spans", func(t *testing.T, s *study) {
+		editRows(t, s, SpanTable, s.rows.Spans, seen)
+	})
+	beside("thresholds", func(t *testing.T, s *study) {
+		editRows(t, s, ThresholdTable, s.rows.Thresholds, seen, "redundancy", "redundancy_1ms_below", "window_ms")
+	})
 	for _, name := range Identities() {
 		if !seen[name] {
 			t.Errorf("no edit breaks %q", name)
@@ -126,6 +168,92 @@ func editAll[R comparable](t *testing.T, table *Table[R], of func(*Rows) *[]R, p
 			if taken == 0 {
 				t.Errorf("column %s takes none of %q", c.name, edits(string(text)))
 			}
+		}
+	}
+}
+
+// editRows edits every value of some rows, and holds that some violation names
+// the file. What cannot be told from the other rows is excepted: of its edits
+// some must still be found.
+func editRows[R any](t *testing.T, s *study, table *Table[R], rows []R, seen map[string]bool, excepted ...string) {
+	t.Helper()
+	found := make(map[string]int)
+	for i := range rows {
+		original := rows[i]
+		for _, c := range table.columns {
+			text, err := c.append(nil, &original)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, edit := range edits(string(text)) {
+				if c.parse([]byte(edit), &rows[i]) != nil {
+					continue
+				}
+				named := false
+				for _, v := range s.rows.Violations(&s.facts) {
+					seen[v.Identity] = true
+					named = named || v.File == table.name
+				}
+				if named {
+					found[c.name]++
+				} else if !slices.Contains(excepted, c.name) {
+					t.Errorf("row %d, column %s: %s for %s is not found", i, c.name, edit, text)
+				}
+				rows[i] = original
+			}
+		}
+	}
+	for _, c := range table.columns {
+		if found[c.name] == 0 {
+			t.Errorf("no edit of column %s is found", c.name)
+		}
+	}
+}
+
+// editConcentrations edits every value of concentration.json that other files
+// tell of.
+func editConcentrations(t *testing.T, seen map[string]bool) {
+	s := sampleStudy()
+	if v := s.rows.Violations(&s.facts); v != nil {
+		t.Fatalf("violations %v", v)
+	}
+	for i := range s.rows.Concentrations {
+		row := &s.rows.Concentrations[i]
+		if len(row.Largest) == 0 {
+			continue
+		}
+		for name, edit := range map[string]func(){
+			"trace":                    func() { row.Trace = "other" },
+			"lookup":                   func() { row.Lookup = "other" },
+			"window_ms":                func() { row.WindowMS++ },
+			"joins":                    func() { row.Joins++ },
+			"busiest_cohorts of":       func() { row.BusiestCohorts.Of++ },
+			"busiest_cohorts count":    func() { row.BusiestCohorts.Count++ },
+			"busiest_cohorts joins":    func() { row.BusiestCohorts.Joins++ },
+			"busiest_blocks count":     func() { row.BusiestBlocks.Count++ },
+			"busiest_blocks joins":     func() { row.BusiestBlocks.Joins = row.Joins + 1 },
+			"busiest_timestamps count": func() { row.BusiestTimestamps.Count++ },
+			"busiest_timestamps joins": func() { row.BusiestTimestamps.Joins = 1 << 40 },
+			"positions from":           func() { row.Positions[0].From++ },
+			"positions to":             func() { row.Positions[0].To++ },
+			"positions joins":          func() { row.Positions[0].Joins++ },
+			"largest one less":         func() { row.Largest = row.Largest[1:] },
+			"largest fan-in":           func() { row.Largest[0].FanIn++ },
+			"largest instance":         func() { row.Largest[0].Instance = int64(row.Instances) },
+			"largest position":         func() { row.Largest[0].Position = -1 },
+		} {
+			original := *row
+			row.Positions, row.Largest = slices.Clone(row.Positions), slices.Clone(row.Largest)
+			edit()
+			named := false
+			for _, v := range s.rows.Violations(&s.facts) {
+				seen[v.Identity] = true
+				named = named || v.File == "concentration.json"
+			}
+			if !named {
+				t.Errorf("element %d: %s is not found", i, name)
+			}
+			*row = original
 		}
 	}
 }
@@ -341,7 +469,7 @@ func TestViolationWords(t *testing.T) {
 func TestByConfig(t *testing.T) {
 	s := sampleStudy()
 	split := s.rows.ByConfig()
-	var again Rows
+	again := Rows{Concentrations: s.rows.Concentrations} // which it leaves out
 	for _, c := range s.facts.Grid.Configs() {
 		r := split[c]
 		again.Phases = append(again.Phases, r.Phases...)

@@ -3,8 +3,9 @@ package result
 // Outcome is all that one configuration gave on one trace, before it is drawn
 // together into rows.
 type Outcome struct {
-	Instances [][Phases]Tally // one an instance
-	Relations [Phases]Relations
+	Instances     [][Phases]Tally // one an instance
+	Relations     [Phases]Relations
+	Concentration Concentration
 }
 
 // PhaseRows returns the two rows of phases.csv.

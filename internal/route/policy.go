@@ -11,14 +11,22 @@ import (
 type Policy struct {
 	// Name is what files and the command line call it.
 	Name string
-	// Assign returns the instance, from 0 to instances - 1, of each request.
-	Assign func(t *trace.Trace, instances int) []uint32
+	// Drawn says that the policy depends on its seed: what it gives is one draw
+	// of many, and no measurement by itself.
+	Drawn bool
+	// Assign returns the instance, from 0 to instances - 1, of each request. Where
+	// nothing is drawn the seed is not looked at.
+	Assign func(t *trace.Trace, instances int, seed int64) []uint32
 }
 
-// Policies are the policies there are, in the order of the grid.
+// Policies are the policies there are: those of the published study in the
+// order of its grid, then those that tell its load from its prefixes.
 var Policies = []Policy{
-	{"round_robin", roundRobin},
-	{"first_block_affinity", firstBlockAffinity},
+	{"round_robin", false, roundRobin},
+	{"first_block_affinity", false, firstBlockAffinity},
+	{"affinity_bounded_load", false, affinityBoundedLoad},
+	{"matched_load", true, matchedLoad},
+	{"least_loaded", false, leastLoaded},
 }
 
 // ByName returns the policy of that name, or an error that lists those there

@@ -37,6 +37,8 @@ type Parameters struct {
 	result.Grid
 	Control string `json:"control,omitempty"` // rule of the model that was broken on purpose; empty in a measurement
 	Cohorts string `json:"cohorts"`           // CohortsOff or a result.CohortFormat
+
+	Sensitivity *result.Sensitivity `json:"sensitivity,omitempty"` // what was run beside the grid
 }
 
 // CohortsOff is the value of Parameters.Cohorts under which no cohort file is
@@ -115,6 +117,11 @@ func (p *Parameters) check() error {
 	} {
 		if axis.err != nil {
 			return fmt.Errorf("%s: %w", axis.name, axis.err)
+		}
+	}
+	if p.Sensitivity != nil {
+		if err := p.Sensitivity.Check(&p.Grid); err != nil {
+			return fmt.Errorf("sensitivity: %w", err)
 		}
 	}
 	return nil

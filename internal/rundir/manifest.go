@@ -77,8 +77,8 @@ func (h *Header) layout() map[string]kind {
 	files := make(map[string]kind)
 	for i, t := range h.Traces {
 		files[path.Join(t.Name, profileName)] = kind{trace: i, profile: true}
-		for k := range tables {
-			files[path.Join(t.Name, tables[k].name)] = kind{trace: i, table: &tables[k]}
+		for _, table := range h.tables() {
+			files[path.Join(t.Name, table.name)] = kind{trace: i, table: &table}
 		}
 	}
 	return files

@@ -79,8 +79,8 @@ func Open(dir string) (*Run, error) {
 				return nil
 			})
 		}
-		for k := range tables {
-			part(tables[k].name, func(b []byte) error { return tables[k].read(bytes.NewReader(b), &t.Rows) })
+		for _, table := range m.tables() {
+			part(table.name, func(b []byte) error { return table.read(bytes.NewReader(b), &t.Rows) })
 		}
 		part(profileName, func(b []byte) error {
 			t.Profile = new(profile.Profile)

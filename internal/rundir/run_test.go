@@ -2,6 +2,7 @@ package rundir
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io/fs"
@@ -13,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"kvfanin/internal/profile"
 	"kvfanin/internal/result"
@@ -174,7 +175,37 @@ func count(t *trace.Trace, c result.Config) (*result.Outcome, []result.Cohort) {
 			o.Relations[p].Branch += joins - joins/2
 		}
 	}
+	o.Concentration = concentrationOf(o, all)
 	return o, all
+}
+
+// concentrationOf says of cohorts where their joins come from, as if all were to
+// first blocks.
+func concentrationOf(o *result.Outcome, cohorts []result.Cohort) result.Concentration {
+	c := result.Concentration{Positions: []result.AtDepth{}, Largest: []result.Largest{}}
+	var fanIn result.FanIn
+	var arrived int64
+	for k := range o.Instances {
+		fanIn = fanIn.Add(o.Instances[k][result.Steady].FanIn)
+		arrived += o.Instances[k][result.Steady].Joins
+	}
+	c.Joins = fanIn.Attempts() - fanIn.Cohorts()
+	c.BusiestCohorts = fanIn.Busiest()
+	c.BusiestBlocks = result.NewBusiest(12, func(int64) int64 { return c.Joins })
+	c.BusiestTimestamps = result.NewBusiest(12, func(int64) int64 { return arrived })
+	if c.Joins > 0 {
+		c.Positions = append(c.Positions, result.AtDepth{From: 0, To: 0, Joins: c.Joins})
+	}
+	for _, d := range cohorts {
+		if d.Phase == result.Steady && d.FanIn > 1 {
+			c.Largest = append(c.Largest, result.Largest{StartMS: d.StartMS, Instance: int64(d.Instance), BlockHash: d.BlockHash, FanIn: d.FanIn})
+		}
+	}
+	slices.SortStableFunc(c.Largest, func(a, b result.Largest) int {
+		return cmp.Or(int(b.FanIn-a.FanIn), int(a.StartMS-b.StartMS))
+	})
+	c.Largest = c.Largest[:min(len(c.Largest), result.MostLargest)]
+	return c
 }
 
 // commit gives one configuration to a writer.
@@ -275,11 +306,11 @@ func wantTree(t testing.TB, dir string, want map[string][]byte) {
 	t.Helper()
 	got := tree(t, dir)
 	if a, b := slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got)); !slices.Equal(a, b) {
-		t.Fatalf("files differ (-want +got):\n%s", cmp.Diff(a, b))
+		t.Fatalf("files differ (-want +got):\n%s", gocmp.Diff(a, b))
 	}
 	for name := range want {
 		if !bytes.Equal(got[name], want[name]) {
-			t.Fatalf("%s differs (-want +got):\n%s", name, cmp.Diff(string(want[name]), string(got[name])))
+			t.Fatalf("%s differs (-want +got):\n%s", name, gocmp.Diff(string(want[name]), string(got[name])))
 		}
 	}
 }

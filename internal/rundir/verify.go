@@ -298,7 +298,7 @@ func (v *verifier) checkTrace(t *traceCheck) {
 			read++
 		}
 	}
-	if read < len(tables) {
+	if read < len(v.manifest.tables()) {
 		return // what is wrong with the others was found
 	}
 	facts := result.Facts{
@@ -308,6 +308,7 @@ func (v *verifier) checkTrace(t *traceCheck) {
 		Lookups:  t.entry.Lookups,
 		// Without a profile: no two windows are known to be one experiment.
 		SmallestGapMS: 1,
+		Sensitivity:   v.manifest.Parameters.Sensitivity,
 	}
 	if t.profile != nil {
 		facts.SmallestGapMS = 0

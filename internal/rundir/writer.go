@@ -49,6 +49,7 @@ type Writer struct {
 	outcomes [][]*result.Outcome // [trace][config], nil if not committed
 	cohorts  [][]*File           // [trace][config], nil if not finished
 	profiles []*profile.Profile  // [trace]
+	beside   []*result.Beside    // [trace], where the run has Sensitivity
 	err      error               // the first that was final
 
 	manifest  *Manifest  // once it is written
@@ -84,7 +85,7 @@ func Create(dir string, h Header, o Options) (*Writer, error) {
 	}
 	w := &Writer{
 		place: p, dir: d, header: h, configs: h.Parameters.Configs(), force: o.Force, step: o.step,
-		profiles: make([]*profile.Profile, len(h.Traces)),
+		profiles: make([]*profile.Profile, len(h.Traces)), beside: make([]*result.Beside, len(h.Traces)),
 	}
 	for range h.Traces {
 		w.outcomes = append(w.outcomes, make([]*result.Outcome, len(w.configs)))
@@ -265,6 +266,18 @@ func (w *Writer) Profile(trace int, p *profile.Profile) error {
 	return w.err
 }
 
+// Complete says that the run it resumes lacks nothing but its name.
+func (w *Writer) Complete() bool { return w.finished }
+
+// Beside sets what was run of a trace beside its grid. It is not kept for a run
+// that resumes this one.
+func (w *Writer) Beside(trace int, b *result.Beside) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.beside[trace] = b
+	return w.err
+}
+
 func encodeProfile(p *profile.Profile) ([]byte, error) {
 	b, err := json.MarshalIndent(p, "", "  ")
 	return append(b, '\n'), err
@@ -358,6 +371,7 @@ func (w *Writer) encodeFiles() ([]encoded, error) {
 	if err != nil {
 		return nil, err
 	}
+	tables := w.header.tables()
 	each := len(tables) + 1 // and the profile
 	files := make([]encoded, each*len(w.published))
 	return files, sideBySide(len(files), func(i int) error {
@@ -406,6 +420,12 @@ func (w *Writer) rows(trace int) (rows result.Rows, err error) {
 	if w.profiles[trace] == nil {
 		return rows, fmt.Errorf("%s: no profile", name)
 	}
+	if w.header.Parameters.Sensitivity != nil {
+		if w.beside[trace] == nil {
+			return rows, fmt.Errorf("%s: nothing was run beside the grid", name)
+		}
+		rows.Beside = *w.beside[trace]
+	}
 	for c, o := range w.outcomes[trace] {
 		if o == nil {
 			return rows, w.misuse(trace, c, "is not committed")
@@ -414,6 +434,7 @@ func (w *Writer) rows(trace int) (rows result.Rows, err error) {
 		rows.Instances = append(rows.Instances, o.InstanceRows(name, w.configs[c])...)
 		rows.Relations = append(rows.Relations, o.RelationRows(name, w.configs[c])...)
 		rows.FanIns = append(rows.FanIns, o.FanInRows(name, w.configs[c])...)
+		rows.Concentrations = append(rows.Concentrations, o.ConcentrationRow(name, w.configs[c]))
 	}
 	return rows, nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"kvfanin/internal/bound"
 	"kvfanin/internal/generate"
-	"kvfanin/internal/rundir"
 	"kvfanin/internal/trace"
 )
 
@@ -53,9 +52,10 @@ func tasksTime(b *testing.B, t *trace.Trace, noCollapse bool, send func(task) er
 	}
 	p := Params{Grid: DefaultGrid(), Warmup: warmup, NoCollapse: noCollapse}
 	configs := p.Grid.Configs()
-	l := newLedger(configs, func(...rundir.Given) error { return nil })
+	rd := asItStands(t, warmup)
+	l := newLedger(rd, configs, func(...given) error { return nil })
 	start := time.Now()
-	if err := p.tasks(t, all(len(configs)), l, send, func() error { return nil }); err != nil {
+	if err := p.tasks(rd, every(len(configs)), l, send, func() error { return nil }); err != nil {
 		b.Fatal(err)
 	}
 	return float64(time.Since(start)) / 1e6

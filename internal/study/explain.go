@@ -29,7 +29,7 @@ func Explain(t *trace.Trace, p Params) (*Explanation, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	pl, err := newPlan(t, &p, all(len(p.Grid.Configs())))
+	pl, err := newPlan(asItStands(t, p.Warmup), &p, every(len(p.Grid.Configs())))
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func MemoryOf(traces []*trace.Trace, p Params) (Memory, error) {
 				if err != nil {
 					return Memory{}, err
 				}
-				largest, all := sizes(t, policy.Assign(t, instances), instances)
+				largest, all := sizes(t, policy.Assign(t, instances, 0), instances)
 				deals++
 				if instances > 1 { // one instance has the trace's own columns
 					several++

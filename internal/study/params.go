@@ -19,7 +19,7 @@ func DefaultGrid() result.Grid {
 	for _, l := range fanin.Lookups {
 		grid.Lookups = append(grid.Lookups, l.String())
 	}
-	for _, p := range route.Policies {
+	for _, p := range route.Policies[:2] {
 		grid.Routings = append(grid.Routings, p.Name)
 	}
 	return grid
@@ -37,6 +37,8 @@ type Params struct {
 	// NoCollapse runs every configuration by itself, also those that are
 	// proved to be one experiment. It changes no result.
 	NoCollapse bool
+	// Sensitivity is what is run beside the grid; nil: nothing.
+	Sensitivity *result.Sensitivity
 }
 
 // check returns an error if there is a configuration the model does not have.
@@ -45,8 +47,12 @@ func (p *Params) check() error {
 		if _, err := p.model(c); err != nil {
 			return err
 		}
-		if _, err := route.ByName(c.Routing); err != nil {
+		policy, err := route.ByName(c.Routing)
+		if err != nil {
 			return err
+		}
+		if policy.Drawn {
+			return fmt.Errorf("routing %s: one draw of it is no measurement; --sensitivity runs several beside the grid", c.Routing)
 		}
 		if c.Instances < 1 {
 			return fmt.Errorf("instances %d: want at least 1", c.Instances)

@@ -6,7 +6,6 @@ import (
 	"kvfanin/internal/fanin"
 	"kvfanin/internal/result"
 	"kvfanin/internal/route"
-	"kvfanin/internal/trace"
 )
 
 // This file says which configurations are one experiment. It can be proved
@@ -17,12 +16,11 @@ import (
 
 // plan is the experiments of one trace.
 type plan struct {
-	trace   *trace.Trace
+	*reading
 	params  *Params
 	configs []result.Config
 	wanted  []bool // of each configuration: it is to be run
-	steady  int
-	tree    bool // every block of the trace names its whole prefix
+	tree    bool   // every block of the trace names its whole prefix
 	deals   []deal
 	members map[member][]member // of each origin: all that serve the same requests, itself included
 }
@@ -60,9 +58,9 @@ type experiment struct {
 
 // newPlan deals a trace out under every routing and number of instances,
 // those of few instances first, since theirs are the long streams.
-func newPlan(t *trace.Trace, p *Params, wanted []bool) (*plan, error) {
-	pl := &plan{trace: t, params: p, configs: p.Grid.Configs(), wanted: wanted, steady: SteadyFrom(t, p.Warmup)}
-	columns := columnsOf(t, pl.steady)
+func newPlan(rd *reading, p *Params, wanted []bool) (*plan, error) {
+	pl := &plan{reading: rd, params: p, configs: p.Grid.Configs(), wanted: wanted}
+	columns := columnsOf(rd.trace, rd.steady)
 	pl.tree = columns.IsPrefixTree()
 	for _, instances := range slices.Sorted(slices.Values(p.Grid.Instances)) {
 		for _, routing := range p.Grid.Routings {
@@ -70,7 +68,7 @@ func newPlan(t *trace.Trace, p *Params, wanted []bool) (*plan, error) {
 			if err != nil {
 				return nil, err
 			}
-			pl.deals = append(pl.deals, deal{routing: routing, instances: instances, assigned: policy.Assign(t, instances)})
+			pl.deals = append(pl.deals, deal{routing: routing, instances: instances, assigned: policy.Assign(rd.trace, instances, rd.seed)})
 		}
 	}
 	pl.findOrigins()
@@ -126,7 +124,7 @@ func (pl *plan) split(d int) []stream {
 	if !slices.Contains(fresh, true) {
 		return nil
 	}
-	return split(pl.trace, dl.assigned, fresh, pl.steady)
+	return split(pl.reading, dl.assigned, fresh)
 }
 
 // experiments returns what is to be run of the streams that come up first in

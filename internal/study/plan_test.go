@@ -9,7 +9,6 @@ import (
 
 	"kvfanin/internal/fanin"
 	"kvfanin/internal/result"
-	"kvfanin/internal/rundir"
 	"kvfanin/internal/trace"
 )
 
@@ -18,8 +17,9 @@ import (
 func outcomes(t *rapid.T, tr *trace.Trace, p Params, wanted []bool) []*result.Outcome {
 	configs := p.Grid.Configs()
 	got := make([]*result.Outcome, len(configs))
-	l := newLedger(configs, func(given ...rundir.Given) error {
-		for _, g := range given {
+	rd := asItStands(tr, p.Warmup)
+	l := newLedger(rd, configs, func(all ...given) error {
+		for _, g := range all {
 			if got[g.Config] != nil {
 				t.Fatalf("%+v is committed twice", configs[g.Config])
 			}
@@ -28,7 +28,7 @@ func outcomes(t *rapid.T, tr *trace.Trace, p Params, wanted []bool) []*result.Ou
 		return nil
 	})
 	var r replayer
-	if err := p.tasks(tr, wanted, l, func(run task) error { return run(&r) }, func() error { return nil }); err != nil {
+	if err := p.tasks(rd, wanted, l, func(run task) error { return run(&r) }, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return got
@@ -84,7 +84,7 @@ func TestPlanIsEveryConfiguration(t *testing.T) {
 		wanted := rapid.SliceOfN(rapid.Bool(), len(configs), len(configs)).Draw(t, "wanted")
 		planned := outcomes(t, tr, p, wanted)
 		p.NoCollapse = true
-		for i, want := range outcomes(t, tr, p, all(len(configs))) {
+		for i, want := range outcomes(t, tr, p, every(len(configs))) {
 			if !wanted[i] {
 				want = nil
 			}
@@ -136,7 +136,7 @@ func TestExplain(t *testing.T) {
 		if !slices.IsSortedFunc(steps, func(a, b int64) int { return int(b - a) }) {
 			t.Fatalf("a reason adds lookups: %v", steps)
 		}
-		pl, err := newPlan(tr, &p, all(len(p.Grid.Configs())))
+		pl, err := newPlan(asItStands(tr, p.Warmup), &p, every(len(p.Grid.Configs())))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,12 +167,12 @@ func TestGroups(t *testing.T) {
 			Control: rapid.SampledFrom([]fanin.Control{fanin.NoControl, fanin.NoControl, fanin.InsertOnMiss, fanin.SlidingWindow}).Draw(t, "control"),
 		}
 		configs := p.Grid.Configs()
-		pl, err := newPlan(tr, &p, all(len(configs)))
+		pl, err := newPlan(asItStands(tr, p.Warmup), &p, every(len(configs)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		streamsOf := func(d int) []stream {
-			return split(tr, pl.deals[d].assigned, all(pl.deals[d].instances), pl.steady)
+			return split(pl.reading, pl.deals[d].assigned, every(pl.deals[d].instances))
 		}
 		cohortsOf := func(config int) (all []result.Cohort) {
 			d := slices.IndexFunc(pl.deals, func(d deal) bool { return d.has(configs[config]) })

@@ -2,6 +2,7 @@ package study
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -88,14 +89,16 @@ func TestReplayIsReference(t *testing.T) {
 			t.Fatal(err)
 		}
 		var cohorts []result.Cohort
-		streams := split(tr, policy.Assign(tr, c.Instances), all(c.Instances), SteadyFrom(tr, share))
-		outcome, err := r.replayAll(streams, model, func(batch []result.Cohort) error {
+		rd := asItStands(tr, share)
+		streams := split(rd, policy.Assign(tr, c.Instances, 0), every(c.Instances))
+		all, err := r.replayAll(streams, model, func(batch []result.Cohort) error {
 			cohorts = append(cohorts, batch...)
 			return nil
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
+		outcome := all.outcome(rd)
 
 		for k := range want.Counts {
 			for phase := range want.Counts[k] {
@@ -144,7 +147,88 @@ func TestReplayIsReference(t *testing.T) {
 		if diff := cmp.Diff(relations, outcome.Relations); diff != "" {
 			t.Fatalf("relations (-reference +replay):\n%s", diff)
 		}
+		if diff := cmp.Diff(plainConcentration(tr, warmup, want.Cohorts), outcome.Concentration); diff != "" {
+			t.Fatalf("concentration (-reference +replay):\n%s", diff)
+		}
 	})
+}
+
+// plainConcentration works out where joins come from by the definition, with
+// maps, from all cohorts.
+func plainConcentration(tr *trace.Trace, warmup int64, cohorts []*reference.Cohort) result.Concentration {
+	steady := func(i int) bool { return 10*tr.ArrivalMS[i] >= warmup*tr.ArrivalMS[len(tr.ArrivalMS)-1] }
+	c := result.Concentration{Positions: []result.AtDepth{}, Largest: []result.Largest{}}
+	var ofCohorts []int64
+	ofBlocks, ofTimes := map[uint64]int64{}, map[int64]int64{}
+	for i := range tr.Requests() {
+		if steady(i) {
+			ofTimes[tr.ArrivalMS[i]] += 0
+			for _, b := range tr.Blocks(i) {
+				ofBlocks[tr.Hash[b]] += 0
+			}
+		}
+	}
+	at := map[int]int64{}
+	for _, w := range cohorts {
+		for _, j := range w.Joiners {
+			if steady(j) {
+				ofTimes[tr.ArrivalMS[j]]++
+			}
+		}
+		if !w.Steady {
+			continue
+		}
+		joins := w.FanIn - 1
+		c.Joins += joins
+		ofCohorts = append(ofCohorts, joins)
+		ofBlocks[w.Hash] += joins
+		if joins == 0 {
+			continue
+		}
+		position := slices.IndexFunc(tr.Blocks(w.Leader), func(b uint32) bool { return tr.Hash[b] == w.Hash })
+		at[position] += joins
+		c.Largest = append(c.Largest, result.Largest{
+			StartMS: w.StartMS, Instance: int64(w.Instance), BlockHash: w.Hash, Position: int64(position), FanIn: w.FanIn,
+		})
+	}
+	busiest := func(joins []int64) result.Busiest {
+		slices.SortFunc(joins, func(a, b int64) int { return int(b - a) })
+		b := result.Busiest{Of: int64(len(joins)), Count: (int64(len(joins)) + 99) / 100}
+		for _, n := range joins[:b.Count] {
+			b.Joins += n
+		}
+		return b
+	}
+	c.BusiestCohorts = busiest(ofCohorts)
+	c.BusiestBlocks = busiest(slices.Collect(maps.Values(ofBlocks)))
+	c.BusiestTimestamps = busiest(slices.Collect(maps.Values(ofTimes)))
+	for _, depth := range []result.AtDepth{{From: 0, To: 0}, {From: 1, To: 3}, {From: 4, To: 15}} {
+		for position, joins := range at {
+			if int64(position) >= depth.From && int64(position) <= depth.To {
+				depth.Joins += joins
+			}
+		}
+		c.Positions = append(c.Positions, depth)
+	}
+	for len(c.Positions) > 0 && c.Positions[len(c.Positions)-1].Joins == 0 {
+		c.Positions = c.Positions[:len(c.Positions)-1]
+	}
+	slices.SortStableFunc(c.Largest, func(a, b result.Largest) int {
+		switch {
+		case a.FanIn != b.FanIn:
+			return int(b.FanIn - a.FanIn)
+		case a.StartMS != b.StartMS:
+			return int(a.StartMS - b.StartMS)
+		case a.BlockHash < b.BlockHash:
+			return -1
+		case a.BlockHash > b.BlockHash:
+			return 1
+		default:
+			return int(a.Instance - b.Instance)
+		}
+	})
+	c.Largest = c.Largest[:min(10, len(c.Largest))]
+	return c
 }
 
 // plainRelation counts one join by the definition, over hashes.
@@ -208,7 +292,7 @@ func TestPermutingInstances(t *testing.T) {
 			t.Fatal(err)
 		}
 		shift := rapid.IntRange(0, c.Instances-1).Draw(t, "shift")
-		steady := SteadyFrom(tr, tenths(t, 1))
+		rd := asItStands(tr, tenths(t, 1))
 		assigned := make([]uint32, tr.Requests())
 		shifted := make([]uint32, tr.Requests())
 		for i := range assigned {
@@ -216,14 +300,18 @@ func TestPermutingInstances(t *testing.T) {
 			shifted[i] = uint32((i + shift) % c.Instances)
 		}
 		var r replayer
-		plain, err := r.replayAll(split(tr, assigned, all(c.Instances), steady), model, nil)
-		if err != nil {
-			t.Fatal(err)
+		run := func(assigned []uint32) *result.Outcome {
+			all, err := r.replayAll(split(rd, assigned, every(c.Instances)), model, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := all.outcome(rd)
+			for i := range o.Concentration.Largest { // among equals the instance decides which comes first
+				o.Concentration.Largest[i].Instance, o.Concentration.Largest[i].Position = 0, 0
+			}
+			return o
 		}
-		other, err := r.replayAll(split(tr, shifted, all(c.Instances), steady), model, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plain, other := run(assigned), run(shifted)
 		other.Instances = slices.Concat(other.Instances[shift:], other.Instances[:shift])
 		if diff := cmp.Diff(plain, other); diff != "" {
 			t.Fatalf("after a shift by %d:\n%s", shift, diff)
