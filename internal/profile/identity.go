@@ -49,7 +49,41 @@ func (p *Profile) Check() error {
 	if err := p.checkSpan(); err != nil {
 		return err
 	}
+	if err := p.checkArrivals(); err != nil {
+		return err
+	}
 	return p.Reuse.checkWindows()
+}
+
+// checkArrivals compares arrivals over time with their totals.
+func (p *Profile) checkArrivals() error {
+	a := p.Arrivals
+	if (a == nil) != (p.Requests == 0) {
+		return fmt.Errorf("arrivals of %d requests", p.Requests)
+	}
+	if a == nil {
+		return nil
+	}
+	if want := (*p.LastTimestampMS-*p.FirstTimestampMS)/arrivalSpans + 1; a.SpanMS != want {
+		return fmt.Errorf("arrivals.span_ms %d ≠ %d by the timestamps", a.SpanMS, want)
+	}
+	for _, counted := range []struct {
+		what  string
+		spans []int64
+		want  int64
+	}{{"requests", a.Requests, p.Requests}, {"lookups", a.Lookups, p.Lookups}} {
+		if n := total(counted.spans); len(counted.spans) != arrivalSpans || slices.Min(counted.spans) < 0 || n != counted.want {
+			return fmt.Errorf("arrivals.%s: %d in %d spans ≠ %s %d", counted.what, n, len(counted.spans), counted.what, counted.want)
+		}
+	}
+	return nil
+}
+
+func total(xs []int64) (sum int64) {
+	for _, x := range xs {
+		sum += x
+	}
+	return sum
 }
 
 // checkSpan compares timestamps, gaps and lengths by what they can be.

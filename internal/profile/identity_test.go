@@ -92,6 +92,11 @@ func TestEditedProfile(t *testing.T) {
 		"a span too long":        func(p *Profile) { *p.LastTimestampMS *= 100 },
 		"a span backwards":       func(p *Profile) { *p.FirstTimestampMS = *p.LastTimestampMS + 1 },
 		"tokens":                 func(p *Profile) { p.InputTokens *= 2 },
+		"arrivals by another":    func(p *Profile) { p.Arrivals.SpanMS++ },
+		"a request over time":    func(p *Profile) { p.Arrivals.Requests[1]++ },
+		"lookups over time":      func(p *Profile) { p.Arrivals.Lookups[0]-- },
+		"a span less":            func(p *Profile) { p.Arrivals.Lookups = p.Arrivals.Lookups[:100] },
+		"no arrivals":            func(p *Profile) { p.Arrivals = nil },
 		"a reuse gap":            func(p *Profile) { p.Reuse.PositiveGapMS.P10, p.Reuse.PositiveGapMS.P5 = 1999, 1999 },
 	} {
 		var edited Profile

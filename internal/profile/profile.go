@@ -33,7 +33,20 @@ type Profile struct {
 	PositiveGapMS        Distribution `json:"positive_gap_ms"`        // ms between successive distinct timestamps
 	RequestsPerTimestamp Distribution `json:"requests_per_timestamp"` // one value a distinct timestamp
 	Reuse                Reuse        `json:"reuse"`
+
+	Arrivals *Arrivals `json:"arrivals,omitempty"`
 }
+
+// Arrivals counts requests and their lookups over time, in spans of equal
+// length from the first timestamp on; the last timestamp is in the last span.
+type Arrivals struct {
+	SpanMS   int64   `json:"span_ms"`
+	Requests []int64 `json:"requests"` // of each span
+	Lookups  []int64 `json:"lookups"`
+}
+
+// arrivalSpans is how many spans arrivals are counted in.
+const arrivalSpans = 120
 
 // Reuse says after how long blocks come back. A reuse is a lookup of a block
 // that an earlier request looked up; its gap is the time in ms since the last
@@ -72,9 +85,10 @@ func Of(t *trace.Trace, windowsMS []int64) *Profile {
 	}
 	if n := t.Requests(); n > 0 {
 		p.FirstTimestampMS, p.LastTimestampMS = new(t.ArrivalMS[0]), new(t.ArrivalMS[n-1])
+		p.Arrivals = arrivalsOf(t)
 	}
 
-	gaps, perTimestamp := arrivals(t.ArrivalMS)
+	gaps, perTimestamp := ticks(t.ArrivalMS)
 	p.DistinctTimestamps = int64(len(perTimestamp))
 	p.PositiveGapMS = distribution(gaps)
 	p.RequestsPerTimestamp = distribution(perTimestamp)
@@ -92,9 +106,24 @@ func Of(t *trace.Trace, windowsMS []int64) *Profile {
 	return p
 }
 
-// arrivals returns the gaps between successive distinct timestamps and how
+func arrivalsOf(t *trace.Trace) *Arrivals {
+	first, last := t.ArrivalMS[0], t.ArrivalMS[t.Requests()-1]
+	a := &Arrivals{
+		SpanMS:   (last-first)/arrivalSpans + 1,
+		Requests: make([]int64, arrivalSpans),
+		Lookups:  make([]int64, arrivalSpans),
+	}
+	for i, now := range t.ArrivalMS {
+		span := (now - first) / a.SpanMS
+		a.Requests[span]++
+		a.Lookups[span] += int64(len(t.Blocks(i)))
+	}
+	return a
+}
+
+// ticks returns the gaps between successive distinct timestamps and how
 // many requests each timestamp has.
-func arrivals(at []int64) (gaps, perTimestamp []int64) {
+func ticks(at []int64) (gaps, perTimestamp []int64) {
 	gaps = make([]int64, 0, len(at))
 	perTimestamp = make([]int64, 0, len(at))
 	for i, t := range at {

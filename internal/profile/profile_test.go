@@ -78,7 +78,20 @@ func naive(rs []request, windows []int64) *Profile {
 	}
 	p.DistinctTimestamps = int64(len(times))
 	if n := len(times); n > 0 {
-		p.FirstTimestampMS, p.LastTimestampMS = &times[0], &times[n-1]
+		first, last := times[0], times[n-1]
+		p.FirstTimestampMS, p.LastTimestampMS = &first, &last
+		p.Arrivals = &Arrivals{SpanMS: (last-first)/120 + 1}
+		for from := first; len(p.Arrivals.Requests) < 120; from += p.Arrivals.SpanMS {
+			var requests, lookups int64
+			for _, r := range rs {
+				if r.at >= from && r.at-from < p.Arrivals.SpanMS {
+					requests++
+					lookups += int64(len(r.hashes))
+				}
+			}
+			p.Arrivals.Requests = append(p.Arrivals.Requests, requests)
+			p.Arrivals.Lookups = append(p.Arrivals.Lookups, lookups)
+		}
 	}
 	p.PositiveGapMS = naiveDistribution(gaps)
 	p.RequestsPerTimestamp = naiveDistribution(counts)
@@ -222,6 +235,7 @@ func TestDegenerateTraces(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := Of(columns(c.rs), []int64{10})
+			p.Arrivals = nil // two spans of 120 at most: TestOfEqualsNaive holds them
 			got, err := json.Marshal(p)
 			if err != nil {
 				t.Fatal(err)

@@ -37,8 +37,8 @@ func (ps *Profiles) Text(w io.Writer) error {
 }
 
 // CSV writes a line a figure: trace,figure,value. A figure is named by its
-// path in the JSON form, a window by its length; one that does not exist is
-// left out.
+// path in the JSON form, a window by its length, a span by its number from 0;
+// one that does not exist is left out.
 func (ps *Profiles) CSV(w io.Writer) error {
 	var out bytes.Buffer
 	out.WriteString("trace,figure,value\n")
@@ -62,6 +62,13 @@ func (ps *Profiles) CSV(w io.Writer) error {
 			line(name+".reuses", strconv.FormatInt(win.Reuses, 10))
 			if win.Share != nil {
 				line(name+".share", strconv.FormatFloat(*win.Share, 'g', -1, 64))
+			}
+		}
+		if a := t.Profile.Arrivals; a != nil {
+			line("arrivals.span_ms", strconv.FormatInt(a.SpanMS, 10))
+			for i := range a.Requests {
+				line(fmt.Sprintf("arrivals.requests.%d", i), strconv.FormatInt(a.Requests[i], 10))
+				line(fmt.Sprintf("arrivals.lookups.%d", i), strconv.FormatInt(a.Lookups[i], 10))
 			}
 		}
 	}

@@ -506,8 +506,12 @@ func TestProfileFiguresInCSV(t *testing.T) {
 				flatten(strings.TrimPrefix(path+"."+key, "."), value)
 			}
 		case []any:
-			for _, window := range v {
-				w := window.(map[string]any)
+			for i, element := range v {
+				w, isWindow := element.(map[string]any)
+				if !isWindow {
+					flatten(fmt.Sprintf("%s.%d", path, i), element)
+					continue
+				}
 				ms := w["window_ms"].(json.Number)
 				delete(w, "window_ms")
 				flatten(path+"."+ms.String()+"_ms", w)
