@@ -70,14 +70,27 @@ func gridFlags(flags *pflag.FlagSet, grid *result.Grid, single bool) {
 		return s, err
 	}, name, single}, "lookup", "lookup rule: "+strings.Join(all.Lookups, ", "))
 	flags.Var(&list[string]{&grid.Routings, kind, func(s string) (string, error) {
-		_, err := route.ByName(s)
+		policy, err := route.ByName(s)
+		if err == nil && policy.Drawn {
+			err = fmt.Errorf("%s: one draw of it is no measurement; study --sensitivity runs several beside the grid", s)
+		}
 		return s, err
-	}, name, single}, "routing", "routing policy: "+strings.Join(all.Routings, ", "))
+	}, name, single}, "routing", "routing policy: "+strings.Join(routings(), ", "))
 	flags.Var(&list[int]{&grid.Instances, kind, parseAmount(maxInstances), strconv.Itoa, single},
 		"instances", "serving instances")
 	flags.Var(&list[int]{&grid.CapacitiesBlocks, kind, parseAmount(math.MaxInt), strconv.Itoa, single},
 		"capacity", "cache of each instance, in blocks")
 	windowFlag(flags, grid, single)
+}
+
+// routings returns the routings that can be asked for.
+func routings() (names []string) {
+	for _, p := range route.Policies {
+		if !p.Drawn {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }
 
 // windowFlag defines --window.

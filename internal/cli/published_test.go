@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -214,6 +215,68 @@ func TestControls(t *testing.T) {
 		}
 		if got, want := largest("sliding_window", trace)["10 s"], model["10 s"]; got <= want {
 			t.Errorf("%s at 10 s: redundancy %v %% under sliding_window, %v %% without; want more", trace, got, want)
+		}
+	}
+}
+
+// TestPublishedTies holds what a study says of equal timestamps on the
+// conversation trace to figures worked out independently: at 1 s the largest
+// redundancy of 0.006068 % is an artefact of its ticks of 3 s. Spread over them
+// evenly no request joins; at random a draw has none, or very few.
+func TestPublishedTies(t *testing.T) {
+	_, paths := publicTraces(t)
+	dir := filepath.Join(t.TempDir(), "run")
+	code, stdout, stderr := call("study", paths[0], "-o", dir, "--sensitivity", "--seeds", "5", "--format", "json",
+		"--window", "1s,10s", "--capacity", "1000", "--instances", "1,2")
+	if code != exitDone {
+		t.Fatal(stderr)
+	}
+	type largest struct {
+		Share float64 `json:"largest_redundancy_share"`
+	}
+	var doc struct {
+		Traces []struct {
+			Sensitivity struct {
+				Ties []struct {
+					WindowMS     int64   `json:"window_ms"`
+					Simultaneous largest `json:"simultaneous"`
+					Even         largest `json:"even"`
+					RandomLow    largest `json:"random_low"`
+					RandomMedian largest `json:"random_median"`
+				} `json:"ties"`
+				Curves []struct {
+					Points []struct {
+						WindowMS int64 `json:"window_ms"`
+						Attempts int64 `json:"attempts"`
+						All      struct {
+							Share float64 `json:"redundancy_share"`
+						} `json:"all"`
+						Without struct {
+							Share float64 `json:"redundancy_share"`
+						} `json:"without_extensions"`
+					} `json:"points"`
+				} `json:"curves"`
+			} `json:"sensitivity"`
+		} `json:"traces"`
+	}
+	if err := json.Unmarshal([]byte(stdout), &doc); err != nil {
+		t.Fatal(err)
+	}
+	s := doc.Traces[0].Sensitivity
+	tie := s.Ties[0]
+	if got := fmt.Sprintf("%.6f", 100*tie.Simultaneous.Share); tie.WindowMS != 1000 || got != "0.006068" {
+		t.Errorf("at once, window %d: %s %%, published 0.006068", tie.WindowMS, got)
+	}
+	if tie.Even.Share != 0 || tie.RandomLow.Share != 0 || 100*tie.RandomMedian.Share > 0.0007 {
+		t.Errorf("even %v, random from %v, in the middle %v: want 0, 0, and at most about 0.0006 %%", tie.Even.Share, tie.RandomLow.Share, tie.RandomMedian.Share)
+	}
+	// Joins are 268 at 10 s in the first configuration, of which 160 extensions.
+	for _, p := range s.Curves[0].Points {
+		if p.WindowMS != 10_000 {
+			continue
+		}
+		if all, without := math.Round(p.All.Share*float64(p.Attempts)), math.Round(p.Without.Share*float64(p.Attempts)); all != 268 || without != 108 {
+			t.Errorf("%v joins, %v without extensions; published 268 and 108", all, without)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func affinityOf(s *steady) (*Affinity, *Absence) {
 
 func (c *Comparison) add(affinity, roundRobin *result.PhaseRow) {
 	c.Pairs++
-	switch redundancy(affinity).Cmp(redundancy(roundRobin)) {
+	switch ratio(&affinity.Counts).Cmp(ratio(&roundRobin.Counts)) {
 	case 1:
 		c.Higher++
 	case 0:

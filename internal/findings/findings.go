@@ -17,10 +17,15 @@ type Findings struct {
 	Rows    int              `json:"rows"`    // of the steady phase, one a configuration
 	Profile *profile.Profile `json:"profile"` // of the whole trace; the reuses inside each window are in it
 
-	Windows  []Window   `json:"redundancy_by_window"` // ascending
-	Lookups  *Lookups   `json:"lookup_difference"`
-	Affinity *Affinity  `json:"affinity_vs_round_robin"`
-	Absent   []*Absence `json:"absent"`
+	Windows  []Window  `json:"redundancy_by_window"` // ascending
+	Lookups  *Lookups  `json:"lookup_difference"`
+	Affinity *Affinity `json:"affinity_vs_round_robin"`
+
+	Concentrated []Concentrated            `json:"concentration"` // by line of Windows
+	All          []result.ConcentrationRow `json:"-"`             // of every row
+
+	Sensitivity *Sensitivity `json:"sensitivity"`
+	Absent      []*Absence   `json:"absent"`
 }
 
 // The findings by their names in JSON.
@@ -49,14 +54,25 @@ type Config struct {
 }
 
 // Of returns the findings of a trace: of those of rows that are the trace's
-// and in the steady phase, in the order of the grid, and of its profile. Where
-// several rows share a largest value the first of them is named.
-func Of(trace string, rows []result.PhaseRow, p *profile.Profile) *Findings {
-	s := steady{of: make(map[result.Config]*result.PhaseRow)}
-	for i := range rows {
-		if r := &rows[i]; r.Trace == trace && r.Phase == result.Steady {
+// and in the steady phase, in the order of the grid, and of its profile. asked
+// is what was run beside the grid, nil if nothing was. Where several rows share
+// a largest value the first of them is named.
+func Of(trace string, rows *result.Rows, p *profile.Profile, asked *result.Sensitivity) *Findings {
+	s := steady{
+		of:             make(map[result.Config]*result.PhaseRow),
+		relations:      make(map[result.Config]*result.RelationRow),
+		concentrations: rows.Concentrations,
+		beside:         &rows.Beside,
+	}
+	for i := range rows.Phases {
+		if r := &rows.Phases[i]; r.Trace == trace && r.Phase == result.Steady {
 			s.rows = append(s.rows, r)
 			s.of[r.Config] = r
+		}
+	}
+	for i := range rows.Relations {
+		if r := &rows.Relations[i]; r.Trace == trace && r.Phase == result.Steady {
+			s.relations[r.Config] = r
 		}
 	}
 	f := &Findings{
@@ -65,11 +81,14 @@ func Of(trace string, rows []result.PhaseRow, p *profile.Profile) *Findings {
 		Rows:    len(s.rows),
 		Profile: p,
 		Absent:  []*Absence{},
+		All:     rows.Concentrations,
 	}
-	var absent [3]*Absence
+	var absent [4]*Absence
 	f.Windows, absent[0] = windowsOf(&s, p.SmallestPositiveGapMS)
 	f.Lookups, absent[1] = lookupsOf(&s)
 	f.Affinity, absent[2] = affinityOf(&s)
+	f.Concentrated = concentratedOf(&s, f.Windows)
+	f.Sensitivity, absent[3] = sensitivityOf(&s, asked)
 	for _, a := range absent {
 		if a != nil {
 			f.Absent = append(f.Absent, a)
@@ -90,8 +109,20 @@ func (f *Findings) Why(finding string) *Absence {
 
 // steady is the rows of a trace in the steady phase.
 type steady struct {
-	rows []*result.PhaseRow
-	of   map[result.Config]*result.PhaseRow
+	rows           []*result.PhaseRow
+	of             map[result.Config]*result.PhaseRow
+	relations      map[result.Config]*result.RelationRow
+	concentrations []result.ConcentrationRow
+	beside         *result.Beside
+}
+
+// extensions returns the joins of a row that may be the next turn of a
+// conversation.
+func (s *steady) extensions(c result.Config) int64 {
+	if r := s.relations[c]; r != nil {
+		return r.Extension
+	}
+	return 0
 }
 
 const noRows = "there is no row of this trace in the steady phase"
@@ -151,12 +182,12 @@ func (s *steady) unpaired(finding string, x axis, a, b string) *Absence {
 	return absence
 }
 
-// redundancy returns joins ÷ attempts exactly, 0 where there are no attempts.
-func redundancy(row *result.PhaseRow) *big.Rat {
-	if row.Attempts == 0 {
+// ratio returns joins ÷ attempts exactly, 0 where there are no attempts.
+func ratio(c *result.Counts) *big.Rat {
+	if c.Attempts == 0 {
 		return new(big.Rat)
 	}
-	return big.NewRat(row.Joins, row.Attempts)
+	return big.NewRat(c.Joins, c.Attempts)
 }
 
 // float returns the float64 nearest to x.

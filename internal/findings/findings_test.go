@@ -32,6 +32,14 @@ func row(lookup, routing string, instances int, windowMS, joins, attempts int64)
 // gapped is the profile of a trace with that smallest gap.
 func gapped(ms int64) *profile.Profile { return &profile.Profile{SmallestPositiveGapMS: &ms} }
 
+// findingsOf returns the findings of the trace "t" of a run that had no joins to
+// relate and nothing beside its grid, but for the absence of the latter.
+func findingsOf(rows []result.PhaseRow, p *profile.Profile) *Findings {
+	f := Of("t", &result.Rows{Phases: rows}, p, nil)
+	f.Absent = slices.DeleteFunc(f.Absent, func(a *Absence) bool { return a.Finding == SensitivityFinding })
+	return f
+}
+
 func diff(t *testing.T, want, got any) {
 	t.Helper()
 	if d := gocmp.Diff(want, got); d != "" {
@@ -72,13 +80,16 @@ func TestWorkedByHand(t *testing.T) {
 				WindowsMS: []int64{10}, Rows: 4,
 				MedianRedundancy: 0.15, LargestRedundancy: 0.3,
 				LargestAt:     &Config{IndependentBlocks, FirstBlockAffinity, 2, 10, 10},
-				RowsAtLargest: 1, LargestFanIn: 7, RowsP99FanInOver: 2,
+				RowsAtLargest: 1, SharesAtLargest: Shares{Redundancy: 0.3},
+				MedianWithoutExtensions: 0.15, LargestWithoutExtensions: 0.3,
+				LargestFanIn: 7, LargestFanInAt: &Config{ContiguousPrefix, FirstBlockAffinity, 2, 10, 10}, RowsP99FanInOver: 2,
 			},
 			{
 				WindowsMS: []int64{100}, Rows: 1,
 				MedianRedundancy: 0.5, LargestRedundancy: 0.5,
 				LargestAt:     &Config{ContiguousPrefix, RoundRobin, 2, 10, 100},
-				RowsAtLargest: 1, LargestFanIn: 1,
+				RowsAtLargest: 1, SharesAtLargest: Shares{Redundancy: 0.5},
+				MedianWithoutExtensions: 0.5, LargestWithoutExtensions: 0.5, LargestFanIn: 1,
 			},
 		},
 		Lookups: &Lookups{
@@ -87,9 +98,10 @@ func TestWorkedByHand(t *testing.T) {
 			At:               &Config{"", RoundRobin, 2, 10, 10},
 			ContiguousPrefix: 0.1, IndependentBlocks: 0,
 		},
-		Affinity: &Affinity{Comparison: both, ByInstances: []AtInstances{{2, both}}},
-		Absent:   []*Absence{},
-	}, Of("t", all, p))
+		Affinity:     &Affinity{Comparison: both, ByInstances: []AtInstances{{2, both}}},
+		Concentrated: []Concentrated{},
+		Absent:       []*Absence{},
+	}, findingsOf(all, p))
 }
 
 // TestWindowsThatAreOne pools what lies up to and with the smallest gap, and
@@ -121,7 +133,7 @@ func TestWindowsThatAreOne(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got [][]int64
-			for _, line := range Of("t", c.rows, c.p).Windows {
+			for _, line := range findingsOf(c.rows, c.p).Windows {
 				got = append(got, line.WindowsMS)
 				if line.Rows != len(line.WindowsMS) {
 					t.Errorf("windows %v: %d rows, want one each", line.WindowsMS, line.Rows)
@@ -160,7 +172,7 @@ func TestExact(t *testing.T) {
 			if got := cmp.Compare(share(rows[0]), share(rows[1])); got != c.floats {
 				t.Errorf("float64 compares them as %d, want %d: the case shows nothing", got, c.floats)
 			}
-			f := Of("t", rows, gapped(1))
+			f := findingsOf(rows, gapped(1))
 			c.want.Pairs, c.want.AffinityImbalance, c.want.RoundRobinImbalance = 1, 1, 1
 			diff(t, c.want, f.Affinity.Comparison)
 
@@ -172,7 +184,7 @@ func TestExact(t *testing.T) {
 	}
 
 	// Nor does a difference of two nearly equal redundancies cancel to 0.
-	f := Of("t", []result.PhaseRow{
+	f := findingsOf([]result.PhaseRow{
 		row(ContiguousPrefix, RoundRobin, 2, 10, most/3, most-1),
 		row(IndependentBlocks, RoundRobin, 2, 10, most/3, most),
 	}, gapped(1))
@@ -243,10 +255,15 @@ func TestAbsent(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := Of("t", c.rows, c.p)
+			f := findingsOf(c.rows, c.p)
+			for i := range c.window { // no row has an extension
+				line := &c.window[i]
+				line.MedianWithoutExtensions, line.LargestWithoutExtensions = line.MedianRedundancy, line.LargestRedundancy
+				line.SharesAtLargest.Redundancy = line.LargestRedundancy
+			}
 			diff(t, &Findings{
 				Trace: "t", Phase: "steady", Rows: len(c.rows), Profile: c.p,
-				Windows: c.window, Absent: c.absent,
+				Windows: c.window, Concentrated: []Concentrated{}, Absent: c.absent,
 			}, f)
 			for _, a := range c.absent {
 				if got := f.Why(a.Finding); got == nil || *got != *a {
@@ -297,7 +314,7 @@ func TestPlain(t *testing.T) {
 			p = gapped(rapid.Int64Range(1, 10).Draw(t, "gap"))
 		}
 		before := slices.Clone(rows)
-		f := Of("t", rows, p)
+		f := findingsOf(rows, p)
 		if !slices.Equal(rows, before) {
 			t.Fatal("the rows changed")
 		}
@@ -447,12 +464,12 @@ func plainAffinity(t *rapid.T, f *Findings, rows []result.PhaseRow) {
 func TestJSONReadsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows := drawRows(t)
-		f := Of("t", rows, gapped(3))
+		f := findingsOf(rows, gapped(3))
 		text, err := json.Marshal(f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := json.Marshal(Of("t", rows, gapped(3)))
+		again, err := json.Marshal(findingsOf(rows, gapped(3)))
 		if err != nil || !bytes.Equal(text, again) {
 			t.Fatalf("the second time: %v\n%s\n%s", err, text, again)
 		}

@@ -27,7 +27,7 @@ func lookupsOf(s *steady) (*Lookups, *Absence) {
 	largest := new(big.Rat)
 	for a, b := range s.pairs(lookupAxis, ContiguousPrefix, IndependentBlocks) {
 		l.Pairs++
-		ra, rb := redundancy(a), redundancy(b)
+		ra, rb := ratio(&a.Counts), ratio(&b.Counts)
 		difference := new(big.Rat).Sub(ra, rb)
 		difference.Abs(difference)
 		switch difference.Cmp(largest) {

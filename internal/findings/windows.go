@@ -29,16 +29,40 @@ type Window struct {
 	LargestAt     *Config `json:"largest_redundancy_at"`
 	RowsAtLargest int     `json:"rows_at_largest_redundancy"`
 
-	LargestFanIn     int64 `json:"largest_fanin"`
-	RowsP99FanInOver int   `json:"rows_fanin_p99_above_1"`
+	// SharesAtLargest are the three shares of that row.
+	SharesAtLargest Shares `json:"shares_at_largest_redundancy"`
+	// The same over (joins - extensions) ÷ attempts: without the joins that a closed
+	// loop may forbid. The largest need not be of the same row.
+	MedianWithoutExtensions  float64 `json:"median_redundancy_without_extensions_share"`
+	LargestWithoutExtensions float64 `json:"largest_redundancy_without_extensions_share"`
+
+	LargestFanIn     int64   `json:"largest_fanin"`
+	LargestFanInAt   *Config `json:"largest_fanin_at"` // the first such row; nil where it is 1 or less
+	RowsP99FanInOver int     `json:"rows_fanin_p99_above_1"`
 }
 
 func windowsOf(s *steady, smallestGapMS *int64) ([]Window, *Absence) {
 	if len(s.rows) == 0 {
 		return nil, &Absence{Finding: RedundancyByWindow, Reason: noRows}
 	}
-	var windowsMS []int64
-	byWindow := make(map[int64][]*result.PhaseRow)
+	windowsMS, byWindow := s.byWindow()
+	one := 0 // so many of them are one experiment
+	for one < len(windowsMS) && (smallestGapMS == nil || windowsMS[one] <= *smallestGapMS) {
+		one++
+	}
+	var lines []Window
+	if one > 0 {
+		lines = append(lines, s.windowOf(windowsMS[:one], byWindow))
+	}
+	for i := one; i < len(windowsMS); i++ {
+		lines = append(lines, s.windowOf(windowsMS[i:i+1], byWindow))
+	}
+	return lines, nil
+}
+
+// byWindow returns the windows of the rows, ascending, and the rows of each.
+func (s *steady) byWindow() (windowsMS []int64, byWindow map[int64][]*result.PhaseRow) {
+	byWindow = make(map[int64][]*result.PhaseRow)
 	for _, row := range s.rows {
 		if byWindow[row.WindowMS] == nil {
 			windowsMS = append(windowsMS, row.WindowMS)
@@ -46,24 +70,12 @@ func windowsOf(s *steady, smallestGapMS *int64) ([]Window, *Absence) {
 		byWindow[row.WindowMS] = append(byWindow[row.WindowMS], row)
 	}
 	slices.Sort(windowsMS)
-
-	one := 0 // so many of them are one experiment
-	for one < len(windowsMS) && (smallestGapMS == nil || windowsMS[one] <= *smallestGapMS) {
-		one++
-	}
-	var lines []Window
-	if one > 0 {
-		lines = append(lines, windowOf(windowsMS[:one], byWindow))
-	}
-	for i := one; i < len(windowsMS); i++ {
-		lines = append(lines, windowOf(windowsMS[i:i+1], byWindow))
-	}
-	return lines, nil
+	return windowsMS, byWindow
 }
 
-func windowOf(windowsMS []int64, byWindow map[int64][]*result.PhaseRow) Window {
+func (s *steady) windowOf(windowsMS []int64, byWindow map[int64][]*result.PhaseRow) Window {
 	line := Window{WindowsMS: windowsMS}
-	var all []*big.Rat
+	var all, without []*big.Rat
 	largest := new(big.Rat)
 	for _, window := range windowsMS {
 		for _, row := range byWindow[window] {
@@ -74,14 +86,23 @@ func windowOf(windowsMS []int64, byWindow map[int64][]*result.PhaseRow) Window {
 			if row.FanInP99 > 1 {
 				line.RowsP99FanInOver++
 			}
-			line.LargestFanIn = max(line.LargestFanIn, row.FanInMax)
+			if at := Config(row.Config); row.FanInMax > line.LargestFanIn {
+				line.LargestFanIn = row.FanInMax
+				if row.FanInMax > 1 {
+					line.LargestFanInAt = &at
+				}
+			}
 
-			r := redundancy(row)
+			r := ratio(&row.Counts)
 			all = append(all, r)
+			less := row.Counts
+			less.Joins -= s.extensions(row.Config)
+			without = append(without, ratio(&less))
 			switch r.Cmp(largest) {
 			case 1:
 				at := Config(row.Config)
 				largest, line.LargestAt, line.RowsAtLargest = r, &at, 1
+				line.SharesAtLargest = sharesOf(&row.Figures)
 			case 0:
 				line.RowsAtLargest++
 			}
@@ -89,6 +110,8 @@ func windowOf(windowsMS []int64, byWindow map[int64][]*result.PhaseRow) Window {
 	}
 	line.MedianRedundancy = float(median(all))
 	line.LargestRedundancy = float(largest)
+	line.MedianWithoutExtensions = float(median(without))
+	line.LargestWithoutExtensions = float(without[len(without)-1])
 	return line
 }
 

@@ -208,7 +208,7 @@ func testStudy(t *testing.T, control string) *Study {
 		for _, c := range testGrid.Configs() {
 			rows = append(rows, testOutcome(c).PhaseRows(name, c)...)
 		}
-		s.Traces = append(s.Traces, findings.Of(name, rows, p))
+		s.Traces = append(s.Traces, findings.Of(name, &result.Rows{Phases: rows}, p, nil))
 		s.Phases = append(s.Phases, rows...)
 	}
 	return s
@@ -423,11 +423,11 @@ func TestStudyOfAlmostNothing(t *testing.T) {
 	p := testProfile(t, `{"timestamp": 0, "input_length": 5, "output_length": 0, "hash_ids": [1]}`)
 	c := result.Config{Lookup: findings.ContiguousPrefix, Routing: findings.RoundRobin, Instances: 1, CapacityBlocks: 1, WindowMS: 10}
 	o := &result.Outcome{Instances: make([][result.Phases]result.Tally, 1)}
-	s := &Study{Traces: []*findings.Findings{findings.Of("tiny", o.PhaseRows("tiny", c), p)}}
+	s := &Study{Traces: []*findings.Findings{findings.Of("tiny", &result.Rows{Phases: o.PhaseRows("tiny", c)}, p, nil)}}
 	page80(t, golden(t, "study_tiny.txt", s.Text))
 	golden(t, "study_tiny.json", s.JSON)
 
-	none := &Study{Traces: []*findings.Findings{findings.Of("none", nil, p)}}
+	none := &Study{Traces: []*findings.Findings{findings.Of("none", &result.Rows{}, p, nil)}}
 	text := written(t, none.Text)
 	page80(t, text)
 	if n := strings.Count(text, "Not shown: there is no row of this trace in the steady phase."); n != 3 {
@@ -632,7 +632,7 @@ func TestAnyPage(t *testing.T) {
 			p.SmallestPositiveGapMS = &gap
 			p.PositiveGapMS = profile.Distribution{Count: gap, Quantiles: &profile.Quantiles{Min: gap, Max: gap * 100}}
 		}
-		page80(t, written(t, (&Study{Warmup: "0.1", Traces: []*findings.Findings{findings.Of("t", rows, p)}}).Text))
+		page80(t, written(t, (&Study{Warmup: "0.1", Traces: []*findings.Findings{findings.Of("t", &result.Rows{Phases: rows}, p, nil)}}).Text))
 		page80(t, written(t, (&Profiles{Traces: []Profile{{"t", p}}}).Text))
 		page80(t, written(t, s.Text))
 		written(t, s.JSON)
@@ -650,7 +650,7 @@ func TestWidest(t *testing.T) {
 		}
 		rows = append(rows, testOutcome(c).PhaseRows("t", c)...)
 	}
-	s := Study{Traces: []*findings.Findings{findings.Of("t", rows, testProfile(t, `{"timestamp": 0, "input_length": 0, "output_length": 0, "hash_ids": []}`))}}
+	s := Study{Traces: []*findings.Findings{findings.Of("t", &result.Rows{Phases: rows}, testProfile(t, `{"timestamp": 0, "input_length": 0, "output_length": 0, "hash_ids": []}`), nil)}}
 	text := written(t, s.Text)
 	page80(t, text)
 	if row := "  10 ms – 199.999 s  independent_blocks  first_block_affinity  16 × 10,000,000\n"; !strings.Contains(text, row) {

@@ -26,7 +26,7 @@ func StudyOf(run *rundir.Run) *Study {
 	s := &Study{Control: run.Manifest.Parameters.Control, Warmup: run.Manifest.Parameters.Warmup}
 	for i := range run.Traces {
 		t := &run.Traces[i]
-		s.Traces = append(s.Traces, findings.Of(t.Name, t.Phases, t.Profile))
+		s.Traces = append(s.Traces, findings.Of(t.Name, &t.Rows, t.Profile, run.Manifest.Parameters.Sensitivity))
 		s.Phases = append(s.Phases, t.Phases...)
 	}
 	return s
@@ -46,8 +46,11 @@ func (s *Study) Text(w io.Writer) error {
 		p.trace(f.Trace)
 		p.profile(f.Profile)
 		p.windows(f, s.Warmup)
+		p.shares(f)
+		p.concentration(f)
 		p.lookups(f)
 		p.affinity(f)
+		p.sensitivity(f)
 		p.reuse(&f.Profile.Reuse)
 	}
 	return p.writeTo(w)
