@@ -63,6 +63,12 @@ func (l *list[T]) Set(s string) error {
 // gridFlags defines the axes of the grid on a verb, with the values in grid
 // as their defaults; single allows one value an axis.
 func gridFlags(flags *pflag.FlagSet, grid *result.Grid, single bool) {
+	axisFlags(flags, grid, single)
+	windowFlag(flags, grid, single)
+}
+
+// axisFlags defines those of the axes that are no window.
+func axisFlags(flags *pflag.FlagSet, grid *result.Grid, single bool) {
 	kind, all := axisKind(single), study.DefaultGrid()
 	name := func(s string) string { return s }
 	flags.Var(&list[string]{&grid.Lookups, kind, func(s string) (string, error) {
@@ -80,7 +86,6 @@ func gridFlags(flags *pflag.FlagSet, grid *result.Grid, single bool) {
 		"instances", "serving instances")
 	flags.Var(&list[int]{&grid.CapacitiesBlocks, kind, parseAmount(math.MaxInt), strconv.Itoa, single},
 		"capacity", "cache of each instance, in blocks")
-	windowFlag(flags, grid, single)
 }
 
 // routings returns the routings that can be asked for.

@@ -97,6 +97,20 @@ func Of(trace string, rows *result.Rows, p *profile.Profile, asked *result.Sensi
 	return f
 }
 
+// SteadyRequestsPerS returns the rate of requests over the steady phase, 0 where
+// that has no extent in time or nothing was run beside the grid.
+func (f *Findings) SteadyRequestsPerS() float64 {
+	s := f.Sensitivity
+	if s == nil || len(s.Curves) == 0 || f.Profile.LastTimestampMS == nil {
+		return 0
+	}
+	ms := *f.Profile.LastTimestampMS - s.StartMS
+	if ms <= 0 {
+		return 0
+	}
+	return float64(s.Curves[0].Points[0].Requests) / (float64(ms) / 1000)
+}
+
 // Why returns why the finding of that name is absent, nil if it is not.
 func (f *Findings) Why(finding string) *Absence {
 	for _, a := range f.Absent {

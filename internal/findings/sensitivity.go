@@ -9,12 +9,13 @@ import (
 // Sensitivity is how far the figures of a trace hold when what the model takes
 // for granted is read otherwise. A run without --sensitivity has none.
 type Sensitivity struct {
-	Seeds   int      `json:"seeds"`   // draws of whatever is drawn
-	Spans   int      `json:"spans"`   // of the steady phase, from which the intervals are drawn
-	SpanMS  int64    `json:"span_ms"` // their length
-	Ties    []Ties   `json:"ties"`    // one a window of the grid, ascending
-	Curves  []Curve  `json:"curves"`  // by lookup, routing, instances, capacity, in the order of the grid
-	Routing *Routing `json:"routing"` // nil where affinity or round robin was not run at two instances or more
+	Seeds   int      `json:"seeds"`    // draws of whatever is drawn
+	Spans   int      `json:"spans"`    // of the steady phase, from which the intervals are drawn
+	StartMS int64    `json:"start_ms"` // where the first begins
+	SpanMS  int64    `json:"span_ms"`  // their length
+	Ties    []Ties   `json:"ties"`     // one a window of the grid, ascending
+	Curves  []Curve  `json:"curves"`   // by lookup, routing, instances, capacity, in the order of the grid
+	Routing *Routing `json:"routing"`  // nil where affinity or round robin was not run at two instances or more
 }
 
 // SensitivityFinding is the name of the finding in JSON.
@@ -46,7 +47,7 @@ func sensitivityOf(s *steady, asked *result.Sensitivity) (*Sensitivity, *Absence
 		Routing: b.routing(),
 	}
 	if spans := s.beside.Spans; len(spans) > 1 {
-		found.SpanMS = spans[1].StartMS - spans[0].StartMS
+		found.StartMS, found.SpanMS = spans[0].StartMS, spans[1].StartMS-spans[0].StartMS
 	}
 	return found, nil
 }
