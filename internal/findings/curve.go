@@ -151,7 +151,7 @@ type bootstrap struct {
 }
 
 func newBootstrap(spans int) *bootstrap {
-	b := &bootstrap{ratios: make([]float64, draws)}
+	b := &bootstrap{ratios: make([]float64, 0, draws)}
 	draw := rand.New(rand.NewPCG(1, 0))
 	for d := range b.times {
 		b.times[d] = make([]int64, spans)
@@ -162,10 +162,12 @@ func newBootstrap(spans int) *bootstrap {
 	return b
 }
 
-// interval returns the middle 95 % of the redundancies over the draws: elements
-// ⌊0.025·n⌋ and n - 1 - ⌊0.025·n⌋ of the n sorted ones.
+// interval returns the middle 95 % of the redundancies over the draws that have
+// an attempt: elements ⌊0.025·n⌋ and n - 1 - ⌊0.025·n⌋ of the n sorted ones. It is 0
+// where none has.
 func (b *bootstrap) interval(spans []result.SpanRow, measure string) (low, high float64) {
-	for d, times := range b.times {
+	b.ratios = b.ratios[:0]
+	for _, times := range b.times {
 		var sum counted
 		for i, n := range times {
 			s := &spans[i].SpanCount
@@ -173,11 +175,17 @@ func (b *bootstrap) interval(spans []result.SpanRow, measure string) (low, high 
 			sum.Joins += n * s.Joins
 			sum.extensions += n * s.Extension
 		}
-		b.ratios[d] = sum.of(measure)
+		if sum.Attempts > 0 {
+			b.ratios = append(b.ratios, sum.of(measure))
+		}
+	}
+	n := len(b.ratios)
+	if n == 0 {
+		return 0, 0
 	}
 	slices.Sort(b.ratios)
-	const tail = draws * 25 / 1000
-	return b.ratios[tail], b.ratios[draws-1-tail]
+	tail := n * 25 / 1000
+	return b.ratios[tail], b.ratios[n-1-tail]
 }
 
 // rank sorts xs, of which there is at least one, and returns the smallest,

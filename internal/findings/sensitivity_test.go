@@ -353,6 +353,11 @@ func TestBootstrap(t *testing.T) {
 	if low, high := boot.interval(none, result.All); low != 0 || high != 0 {
 		t.Errorf("no attempts: %v to %v", low, high)
 	}
+	// What happens in one span alone is the same in every draw that has it.
+	alone := slices.Concat(spans(7), none[:3])
+	if low, high := boot.interval(alone, result.All); low != 0.07 || high != 0.07 {
+		t.Errorf("one span with attempts: %v to %v, want 0.07", low, high)
+	}
 	// Of 100 spans with 0 or 20 joins of 100 the mean is 0.1, its standard error
 	// 0.1 ÷ 10, and 95 % lie within 1.96 of them.
 	var half []int64
