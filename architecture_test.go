@@ -16,8 +16,9 @@ import (
 // ARCHITECTURE.md as a table. Every arrow points down.
 var arrows = map[string][]string{
 	"cmd/kvfanin":        {"internal/cli"},
-	"internal/cli":       {"internal/decision", "internal/fanin", "internal/findings", "internal/generate", "internal/profile", "internal/report", "internal/result", "internal/route", "internal/rundir", "internal/study", "internal/trace"},
+	"internal/cli":       {"internal/decision", "internal/fanin", "internal/findings", "internal/generate", "internal/page", "internal/profile", "internal/report", "internal/result", "internal/route", "internal/rundir", "internal/study", "internal/trace"},
 	"internal/report":    {"internal/decision", "internal/findings", "internal/profile", "internal/result", "internal/rundir", "internal/trace"},
+	"internal/page":      {"internal/decision", "internal/findings", "internal/profile", "internal/report"},
 	"internal/decision":  {"internal/findings", "internal/result"},
 	"internal/findings":  {"internal/profile", "internal/result"}, // never the engine: tables can be made from files alone
 	"internal/study":     {"internal/fanin", "internal/profile", "internal/result", "internal/route", "internal/rundir", "internal/trace"},
