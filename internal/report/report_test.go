@@ -193,7 +193,9 @@ func testOutcome(c result.Config) *result.Outcome {
 				FanIn: fanIn,
 			}
 			o.Relations[phase].Repeat += int64(k)
-			o.Relations[phase].Branch += o.Instances[k][phase].Joins - int64(k)
+			rest := o.Instances[k][phase].Joins - int64(k)
+			o.Relations[phase].Extension += max(0, rest) / 3
+			o.Relations[phase].Branch += rest - max(0, rest)/3
 		}
 	}
 	return o
@@ -563,6 +565,10 @@ func TestSimulation(t *testing.T) {
 		integer("duplicate cohorts (fan-in above 1)", func(r result.PhaseRow) int64 { return r.DuplicateCohorts }),
 		integer("duplicate attempts (in those)", func(r result.PhaseRow) int64 { return r.DuplicateAttempts }),
 		both("redundancy, %", func(r result.PhaseRow) string { return fmt.Sprintf("%.6f", 100*r.PrintedRedundancy) }),
+		both("without extensions (see below), %", func(r result.PhaseRow) string {
+			joins := r.Joins - s.Outcome.Relations[r.Phase].Extension
+			return fmt.Sprintf("%.6f", 100*float64(joins)/float64(r.Attempts))
+		}),
 		integer("fan-in p50", func(r result.PhaseRow) int64 { return r.FanInP50 }),
 		integer("fan-in p99", func(r result.PhaseRow) int64 { return r.FanInP99 }),
 		integer("fan-in max", func(r result.PhaseRow) int64 { return r.FanInMax }),

@@ -54,6 +54,7 @@ func (s *Simulation) JSON(w io.Writer) error {
 		DuplicateCohorts  int64     `json:"duplicate_cohorts"`
 		DuplicateAttempts int64     `json:"duplicate_attempts"`
 		Redundancy        float64   `json:"redundancy_share"`
+		WithoutExtensions float64   `json:"redundancy_without_extensions_share"`
 		FanInP50          int64     `json:"fanin_p50"`
 		FanInP99          int64     `json:"fanin_p99"`
 		FanInMax          int64     `json:"fanin_max"`
@@ -75,8 +76,9 @@ func (s *Simulation) JSON(w io.Writer) error {
 			Requests: r.Requests, Lookups: r.Lookups, Hits: r.Hits, Attempts: r.Attempts,
 			Cohorts: r.Cohorts, Joins: r.Joins, BoundaryJoins: r.BoundaryJoins,
 			DuplicateCohorts: r.DuplicateCohorts, DuplicateAttempts: r.DuplicateAttempts,
-			Redundancy: r.Redundancy(),
-			FanInP50:   r.FanInP50, FanInP99: r.FanInP99, FanInMax: r.FanInMax,
+			Redundancy:        r.Redundancy(),
+			WithoutExtensions: r.Share(result.WithoutExtensions, s.Outcome.Relations[i].Extension),
+			FanInP50:          r.FanInP50, FanInP99: r.FanInP99, FanInMax: r.FanInMax,
 			RequestImbalance: r.RequestImbalance,
 			Joined:           relations(s.Outcome.Relations[i]),
 			FanIn:            []fanIn{},
@@ -162,12 +164,16 @@ func (p *page) counts(s *Simulation) {
 	integer("boundary joins (led in the other phase)", func(r *result.PhaseRow) int64 { return r.BoundaryJoins })
 	integer("duplicate cohorts (fan-in above 1)", func(r *result.PhaseRow) int64 { return r.DuplicateCohorts })
 	integer("duplicate attempts (in those)", func(r *result.PhaseRow) int64 { return r.DuplicateAttempts })
-	both("redundancy, %", func(r *result.PhaseRow) string {
-		if r.Attempts == 0 {
-			return none
-		}
-		return percent(r.Redundancy())
-	})
+	redundancy := func(label, measure string) {
+		both(label, func(r *result.PhaseRow) string {
+			if r.Attempts == 0 {
+				return none
+			}
+			return percent(r.Share(measure, s.Outcome.Relations[r.Phase].Extension))
+		})
+	}
+	redundancy("redundancy, %", result.All)
+	redundancy("  without extensions (see below), %", result.WithoutExtensions)
 	rank("fan-in p50", func(r *result.PhaseRow) int64 { return r.FanInP50 })
 	rank("fan-in p99", func(r *result.PhaseRow) int64 { return r.FanInP99 })
 	rank("fan-in max", func(r *result.PhaseRow) int64 { return r.FanInMax })
