@@ -8,7 +8,7 @@ PEERS_TRACE ?= ../shared/traces/conversation_trace.jsonl
 BIN := $(CURDIR)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint fuzz golden bench bench-growth bench-peers clean
+.PHONY: help build test test-real race lint fuzz golden bench bench-growth bench-peers clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ build: ## build bin/kvfanin
 
 test: ## the tests
 	go test ./...
+
+test-real: ## the probe's cases on the real stacks, in environments in bin/; some minutes, 15 GB
+	.ci/test-real
 
 race: ## the tests under the race detector
 	go test -race ./...

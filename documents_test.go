@@ -1,7 +1,6 @@
 package kvfanin_test
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,7 +12,7 @@ import (
 func TestInvariants(t *testing.T) {
 	tests := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
-	err := filepath.WalkDir(".", func(file string, _ fs.DirEntry, err error) error {
+	err := walkSources(func(file string, err error) error {
 		if err != nil || !strings.HasSuffix(file, "_test.go") {
 			return err
 		}
@@ -44,7 +43,7 @@ func TestInvariants(t *testing.T) {
 // TestLinks holds that what the documents link to in the project is there.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
-	err := filepath.WalkDir(".", func(file string, _ fs.DirEntry, err error) error {
+	err := walkSources(func(file string, err error) error {
 		if err != nil || !strings.HasSuffix(file, ".md") {
 			return err
 		}

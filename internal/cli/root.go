@@ -132,6 +132,6 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 a check did not hold.`,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	group.AddCommand(newValidate(e), newProfile(e), newGenerate(e))
-	root.AddCommand(newStudy(e), newSimulate(e), newVerify(e), newReport(e), newDecide(e), group)
+	root.AddCommand(newStudy(e), newSimulate(e), newVerify(e), newReport(e), newDecide(e), newProbe(e), group)
 	return root
 }

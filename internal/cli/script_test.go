@@ -13,6 +13,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"kvfanin/internal/probe/fake"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scripts compare with")
@@ -24,6 +26,9 @@ func TestMain(m *testing.M) {
 			context.AfterFunc(ctx, stop)
 			os.Exit(Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
+		"python":          fake.Main, // the stack that probe runs
+		"python3":         fake.Main,
+		"mooncake_master": fake.Main,
 	})
 }
 

@@ -86,7 +86,8 @@ class Course(ABC):
     def not_real(self) -> list[str]:
         """What a reader of the counts must know is made up."""
         held = self.parameters.held_gets
-        return [*self.engine.not_real, f"timing: the first {held} of the Gets are held at a barrier"]
+        first = "the first Get is" if held == 1 else f"the first {held} Gets are"
+        return [*self.engine.not_real, f"timing: {first} held at a barrier"]
 
     def run(self, expected_tokens: list[list[int]] | None = None) -> Result:
         """Everything between an engine and its counts."""
