@@ -108,7 +108,7 @@ var designs = []struct {
 		"only while loading is synchronous; each request still looks up its own"},
 }
 
-// ownership writes who could own a load, with what was seen in place of what is
+// designs writes who could own a load, with what was seen in place of what is
 // said where there is a case of it.
 func (p *page) designs(outcomes []*probe.Outcome) {
 	p.title("Who owns the load of a block that is in flight")
