@@ -110,6 +110,9 @@ is what merging such loads ("single-flight") could save at most.
 
   kvfanin study                 the whole grid over a built-in generated trace
   kvfanin study TRACE           the same over a trace of yours (Mooncake JSONL)
+  kvfanin report kvfanin-run    what it found, as a page
+  kvfanin decide kvfanin-run    whether merging is worth what it costs
+  kvfanin probe run             what a real stack does with equal requests
 
 TRACE is a path, NAME=PATH, or - for stdin; .gz and .zst are recognised by
 content. Results go to stdout, everything else to stderr.

@@ -278,6 +278,18 @@ var Cases = []*Case{
 			apart(apartMerged),
 			removes("all but the question, by the connector: while a block is in flight the others are told to ask again"),
 		}),
+
+	newCase(Targets[2], "offloading_no_prefix_cache", "the same with prefix caching off: nobody is parked",
+		func(p *Parameters) { p.PrefixCaching, p.HeldGets, p.LateRequest = false, 8, false },
+		duplicated(8).with(expect(
+			exactly(Held, 0, "parked"),
+			exactly(Held, 8, "gets", "gets_in_flight", "destinations"),
+			exactly(End, 8, "gets_in_flight"),
+			exactly(End, 0, "publications", "cached_copies"),
+		)).without(Held, "queue_entries").without(End, "queue_entries").without(Late),
+		[]func(*Case){
+			removes("nothing: who is parked waits for the prefix cache, and there is none"),
+		}),
 }
 
 // inScheduler is what is common to the paths of LMCache in vLLM's process.

@@ -1,6 +1,10 @@
 package report
 
-import "kvfanin/internal/probe"
+import (
+	"strings"
+
+	"kvfanin/internal/probe"
+)
 
 // layerCounts are the counts that the comparison of layers has a column for.
 var layerCounts = []struct{ name, label string }{
@@ -62,7 +66,7 @@ func (p *page) layers(outcomes []*probe.Outcome) {
 			continue
 		}
 		cells := []string{c.Target.Name + " " + c.Name}
-		if c.Name == c.Target.Name {
+		if strings.HasPrefix(c.Name, c.Target.Name) {
 			cells[0] = c.Name
 		}
 		for _, column := range layerCounts {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -185,6 +186,28 @@ func TestDesigns(t *testing.T) {
 			}
 		} else if len(d.said) != 6 {
 			t.Errorf("%s: %d figures are said of it", d.name, len(d.said))
+		}
+	}
+}
+
+// TestDocumentedLayers holds the table of paths in docs/probe.md to what is
+// expected of their cases, which runs on the real stacks hold.
+func TestDocumentedLayers(t *testing.T) {
+	text, err := os.ReadFile("../../docs/probe.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range probe.Cases {
+		if c.Removes == "" {
+			continue
+		}
+		row := "| " + c.Target.Name + " | `" + c.Name + "` |"
+		for _, column := range layerCounts {
+			row += " " + seen(nil, c, column.name) + " |"
+		}
+		row += " " + c.Removes + " |\n"
+		if !strings.Contains(string(text), row) {
+			t.Errorf("docs/probe.md lacks the line\n%s", row)
 		}
 	}
 }
