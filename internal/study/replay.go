@@ -40,12 +40,12 @@ func (o *instanceOutcome) join(s *stream, j fanin.Joins, relations result.Relati
 }
 
 // finish takes the counts of the run and the loads each request started.
-func (o *instanceOutcome) finish(s *stream, counts *[fanin.Phases]fanin.Counts, loads []uint32) {
+func (o *instanceOutcome) finish(s *stream, counts *[fanin.Phases]fanin.Counts, loads []uint32, joined *counter) {
 	for phase := range counts {
 		o.tallies[phase] = tally(&counts[phase])
 	}
 	if o.source != nil {
-		o.source.finish()
+		o.source.finish(s, joined)
 	}
 	if o.spans == nil {
 		return
@@ -61,6 +61,7 @@ type replayer struct {
 	unbounded fanin.Unbounded
 	cohorts   []result.Cohort
 	loads     []uint32
+	joined    counter
 }
 
 // loadsOf returns room for the loads of each request, if they are asked for.
@@ -86,13 +87,17 @@ func (r *replayer) replay(s *stream, k int, c fanin.Config, write func([]result.
 		},
 		Loads: r.loadsOf(s),
 	}
+	if out.source != nil {
+		r.joined.clear() // of a run that failed
+		r.joined.reset(s.Blocks)
+	}
 	if write != nil || out.source != nil {
 		observer.Duplicates = write == nil
 		observer.Cohorts = func(cohorts []fanin.Cohort) error {
 			if out.source != nil {
 				for _, c := range cohorts {
 					if c.FanIn > 1 {
-						out.source.cohort(s, c)
+						out.source.cohort(s, c, &r.joined)
 					}
 				}
 			}
@@ -117,7 +122,7 @@ func (r *replayer) replay(s *stream, k int, c fanin.Config, write func([]result.
 	if err != nil {
 		return instanceOutcome{}, err
 	}
-	out.finish(s, &counts, observer.Loads)
+	out.finish(s, &counts, observer.Loads, &r.joined)
 	return out, nil
 }
 
@@ -142,13 +147,13 @@ func (r *replayer) replayUnbounded(s *stream, windows []fanin.Window) []instance
 	if s.source {
 		observer.Duplicates = func(cohorts []fanin.CohortUnder) {
 			for _, c := range cohorts {
-				out[c.Window].source.cohort(s, c.Cohort)
+				out[c.Window].source.cohort(s, c.Cohort, nil)
 			}
 		}
 	}
 	counts := r.unbounded.Run(&s.Stream, windows, observer)
 	for k := range out {
-		out[k].finish(s, &counts[k], observer.Loads)
+		out[k].finish(s, &counts[k], observer.Loads, nil)
 	}
 	return out
 }
