@@ -60,7 +60,7 @@ type beside struct {
 // armRun is one arm over a grid, and the rows it gives.
 type armRun struct {
 	result.ArmsRun
-	reading   *reading
+	reading   *reading        // of the curve, for its thresholds; of an arm it is not kept, as it has all arrivals again
 	rows      []result.ArmRow // two a configuration
 	relations []result.ArmRelationRow
 	spans     []result.SpanRow // where the reading has spans
@@ -78,13 +78,19 @@ func (b *beside) send(c *crew, done func()) error {
 	arms, b.rows.Arms, b.rows.ArmRelations = b.runs(s.Arms(b.params.Grid))
 	b.curve, b.rows.Curve, b.rows.CurveRelations = b.runs(s.Curve(b.params.Grid))
 	simultaneous := b.curve[0]
-	simultaneous.reading.spans = b.reading.spansOf(s.Spans)
 	b.rows.Spans = make([]result.SpanRow, s.Spans*len(simultaneous.Grid.Configs()))
 	simultaneous.spans = b.rows.Spans
 	for _, run := range slices.Concat(arms, b.curve) {
-		if err := run.send(c, b.params, done); err != nil {
+		rd := b.reading.under(run.Arm)
+		if run == simultaneous {
+			rd.spans = b.reading.spansOf(s.Spans)
+		}
+		if err := run.send(rd, c, b.params, done); err != nil {
 			return err
 		}
+	}
+	for _, run := range b.curve {
+		run.reading = b.reading.under(run.Arm)
 	}
 	return nil
 }
@@ -100,19 +106,19 @@ func (b *beside) runs(arms []result.ArmsRun) (runs []*armRun, rows []result.ArmR
 	for _, arm := range arms {
 		end := n + result.Phases*len(arm.Grid.Configs())
 		runs = append(runs, &armRun{
-			ArmsRun: arm, reading: b.reading.under(arm.Arm), rows: rows[n:end], relations: relations[n:end],
+			ArmsRun: arm, rows: rows[n:end], relations: relations[n:end],
 		})
 		n = end
 	}
 	return runs, rows, relations
 }
 
-// send sends all configurations of the run.
-func (a *armRun) send(c *crew, p Params, done func()) error {
+// send sends all configurations of the run over a reading.
+func (a *armRun) send(rd *reading, c *crew, p Params, done func()) error {
 	p.Grid = a.Grid
 	configs := p.Grid.Configs()
-	name := a.reading.trace.Name
-	l := newLedger(a.reading, configs, func(all ...given) error {
+	name := rd.trace.Name
+	l := newLedger(rd, configs, func(all ...given) error {
 		for _, g := range all {
 			at := result.Phases * g.Config
 			for i, row := range g.Outcome.PhaseRows(name, configs[g.Config]) {
@@ -121,12 +127,12 @@ func (a *armRun) send(c *crew, p Params, done func()) error {
 			for i, row := range g.Outcome.RelationRows(name, configs[g.Config]) {
 				a.relations[at+i] = result.ArmRelationRow{RelationRow: row, Arm: a.Arm}
 			}
-			if s := a.reading.spans; s != nil {
+			if s := rd.spans; s != nil {
 				copy(a.spans[s.count*g.Config:], s.rows(name, configs[g.Config], g.spans))
 			}
 			done()
 		}
 		return nil
 	})
-	return p.tasks(a.reading, every(len(configs)), l, c.send, c.endDeal)
+	return p.tasks(rd, every(len(configs)), l, c.send, c.endDeal)
 }

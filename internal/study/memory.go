@@ -31,13 +31,14 @@ func (m Memory) Workers(limit int64, jobs int) int {
 //
 // and a worker has, for the largest stream,
 //
-//	28·d                     what is known of a block, in both kinds of run
+//	36·d                     what is known of a block, in both kinds of run, and its joins
 //	4·min(8·min(c, d), l)    the log of a cache of c blocks
 //	8·r                      what was found of a request
 //	32 MiB                   to write cohorts, if it does
 //
 // each and an eighth for what is not collected yet; shared is also 32 MiB for
-// the program and the rows.
+// the program and the rows. Not in it are 16 bytes for each block that is joined, in
+// each configuration that waits for an instance: of a real trace few are.
 func MemoryOf(traces []*trace.Trace, p Params) (Memory, error) {
 	m := Memory{Worker: mib}
 	var capacity, columns, most int64 // most of one trace beside the columns of all
@@ -61,7 +62,7 @@ func MemoryOf(traces []*trace.Trace, p Params) (Memory, error) {
 					blocks = max(blocks, all)
 				}
 				log := min(8*min(capacity, largest.blocks), largest.lookups)
-				m.Worker = max(m.Worker, 28*largest.blocks+4*log+8*largest.requests)
+				m.Worker = max(m.Worker, 36*largest.blocks+4*log+8*largest.requests)
 			}
 		}
 		most = max(most, min(2, several)*(4*l+5*blocks+20*r)+4*r*deals+12*d+16*r)

@@ -52,18 +52,18 @@ func TestMemoryOf(t *testing.T) {
 		worker  int64 // before the share for garbage
 	}{
 		{"one instance", []*trace.Trace{tr}, grid(1, 1000), false,
-			column + one, 28*l + 32*1000 + 8*r},
+			column + one, 36*l + 32*1000 + 8*r},
 		{"two traces", []*trace.Trace{tr, tr}, grid(1, 1000), false,
-			2*column + one, 28*l + 32*1000 + 8*r},
+			2*column + one, 36*l + 32*1000 + 8*r},
 		{"a capacity above all blocks", []*trace.Trace{tr}, grid(1, 1e9), false,
-			column + one, 32*l + 8*r},
+			column + one, 40*l + 8*r},
 		{"cohorts", []*trace.Trace{tr}, grid(1, 1000), true,
-			column + one, 28*l + 32*1000 + 8*r + 32<<20},
+			column + one, 36*l + 32*1000 + 8*r + 32<<20},
 		{"four instances", []*trace.Trace{tr}, grid(4, 1000), false,
-			column + dealt + one, 28*l/4 + 32*1000 + 8*r/4},
+			column + dealt + one, 36*l/4 + 32*1000 + 8*r/4},
 		// The first blocks are multiples of 3,000: all go to instance 0 of four.
 		{"two routings", []*trace.Trace{tr}, both(4), false,
-			column + 2*dealt + one + 4*r, 28*l + 32*1000 + 8*r},
+			column + 2*dealt + one + 4*r, 36*l + 32*1000 + 8*r},
 	} {
 		got, err := MemoryOf(c.traces, Params{Grid: c.grid, Cohorts: c.cohorts})
 		want := Memory{Shared: c.shared*9/8 + 32<<20, Worker: c.worker * 9 / 8}
