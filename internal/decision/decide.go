@@ -165,7 +165,7 @@ func Decide(in Inputs, t Traffic) (*Decision, error) {
 		requests = t.RequestsPerS
 	}
 	if requests == 0 {
-		return nil, errors.New("requests_per_s is not given and the trace has no rate of its own (no two of its timestamps differ): give requests_per_s")
+		return nil, errors.New("requests_per_s is not given and the trace has no rate of its own (all requests of the steady phase share one timestamp): give requests_per_s")
 	}
 	d := &Decision{
 		Trace:         t.Trace,

@@ -87,7 +87,7 @@ function decide(inputs, traffic) {
   const requests = x.requests_per_s || t.requests_per_s;
   if (requests === 0) {
     throw new Error(
-      "requests_per_s is not given and the trace has no rate of its own (no two of its timestamps differ): give requests_per_s",
+      "requests_per_s is not given and the trace has no rate of its own (all requests of the steady phase share one timestamp): give requests_per_s",
     );
   }
 

@@ -74,7 +74,11 @@ func evidenceAt(points []findings.Point, below, above, at int, of func(*findings
 		e.Why = append(e.Why, fmt.Sprintf("%s: %s %% – %s %%", why, FormatPercent(low), FormatPercent(high)))
 		e.Low, e.High = min(e.Low, low), max(e.High, high)
 	}
-	span("equal timestamps", func(m *findings.Measure) (float64, float64) { return m.TiesLow, m.TiesHigh })
+	ties := "equal timestamps"
+	if !points[above].InGrid || below >= 0 && !points[below].InGrid {
+		ties += ", at once or even" // where the random readings were not run
+	}
+	span(ties, func(m *findings.Measure) (float64, float64) { return m.TiesLow, m.TiesHigh })
 	span("95 % over time", func(m *findings.Measure) (float64, float64) { return m.IntervalLow, m.IntervalHigh })
 	if below != above {
 		from := "0 ms"

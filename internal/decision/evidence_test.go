@@ -16,7 +16,7 @@ import (
 func sample() *findings.Findings {
 	point := func(windowMS int64, joins float64) findings.Point {
 		return findings.Point{
-			WindowMS: windowMS, Requests: 50, Lookups: 200, Attempts: 100, DuplicateCohorts: 5,
+			WindowMS: windowMS, InGrid: windowMS == 400, Requests: 50, Lookups: 200, Attempts: 100, DuplicateCohorts: 5,
 			All:               findings.Measure{Redundancy: joins, TiesLow: joins / 2, TiesHigh: joins, IntervalLow: joins - 0.01, IntervalHigh: joins + 0.01},
 			WithoutExtensions: findings.Measure{Redundancy: joins / 4, TiesLow: joins / 4, TiesHigh: joins / 4, IntervalLow: joins / 4, IntervalHigh: joins / 4},
 		}
@@ -50,13 +50,13 @@ func TestTrafficAt(t *testing.T) {
 	}{
 		{400, 400, Evidence{0.2, 0.1, 0.21, []string{"equal timestamps: 10.000000 % – 20.000000 %", "95 % over time: 19.000000 % – 21.000000 %"}}},
 		{199, 100, Evidence{0.1, 0.05, 0.21, []string{
-			"equal timestamps: 5.000000 % – 20.000000 %", "95 % over time: 9.000000 % – 21.000000 %", "measured at 100 ms and 400 ms: 10.000000 % – 20.000000 %",
+			"equal timestamps, at once or even: 5.000000 % – 20.000000 %", "95 % over time: 9.000000 % – 21.000000 %", "measured at 100 ms and 400 ms: 10.000000 % – 20.000000 %",
 		}}},
 		{200, 400, Evidence{0.2, 0.05, 0.21, []string{
-			"equal timestamps: 5.000000 % – 20.000000 %", "95 % over time: 9.000000 % – 21.000000 %", "measured at 100 ms and 400 ms: 10.000000 % – 20.000000 %",
+			"equal timestamps, at once or even: 5.000000 % – 20.000000 %", "95 % over time: 9.000000 % – 21.000000 %", "measured at 100 ms and 400 ms: 10.000000 % – 20.000000 %",
 		}}},
 		{0.5, 100, Evidence{0.1, 0, 0.11, []string{
-			"equal timestamps: 0.000000 % – 10.000000 %", "95 % over time: 0.000000 % – 11.000000 %", "measured at 0 ms and 100 ms: 0.000000 % – 10.000000 %",
+			"equal timestamps, at once or even: 0.000000 % – 10.000000 %", "95 % over time: 0.000000 % – 11.000000 %", "measured at 0 ms and 100 ms: 0.000000 % – 10.000000 %",
 		}}},
 	} {
 		got, err := TrafficAt(f, &f.Sensitivity.Curves[0], test.windowMS)

@@ -282,7 +282,8 @@ function trafficOf(t, c, windowMS) {
       e.low = Math.min(e.low, low);
       e.high = Math.max(e.high, high);
     };
-    span("equal timestamps", TIES_LOW, TIES_HIGH);
+    const drawn = t.grid.includes(above) && (below < 0 || t.grid.includes(below));
+    span(drawn ? "equal timestamps" : "equal timestamps, at once or even", TIES_LOW, TIES_HIGH);
     span("95 % over time", INTERVAL_LOW, INTERVAL_HIGH);
     if (below !== above) {
       span(`measured at ${below < 0 ? "0 ms" : duration(windows[below])} and ${duration(windows[above])}`, REDUNDANCY, REDUNDANCY);

@@ -99,8 +99,11 @@ func scarce(f *findings.Findings, line *findings.Window) bool {
 
 func origin(f *findings.Findings, top *findings.Window) string {
 	c := concentrated(f, top, findings.LargestRedundancy)
-	if c == nil || c.Joins == 0 {
+	switch {
+	case c == nil:
 		return "This run does not say where the joins come from."
+	case c.Joins == 0:
+		return "The joins there are on loads that were led in warm-up; where joins come from is kept for loads led in the steady phase."
 	}
 	text := fmt.Sprintf("Of the %s there, %s fall to the busiest 1 %% of blocks and %s to the busiest 1 %% of timestamps",
 		plural(c.Joins, "join"), inPercent(fraction(c.BusiestBlocks.Joins, c.Joins)), inPercent(fraction(c.BusiestTimestamps.Joins, c.Joins)))
@@ -130,7 +133,9 @@ func survives(f *findings.Findings, top *findings.Window) string {
 		return text + ". What other readings of equal timestamps and routings under the same load leave, this run does not say: kvfanin study --sensitivity runs them."
 	}
 	last := func(w *findings.Window) int64 { return w.WindowsMS[len(w.WindowsMS)-1] }
-	if t := tiesAt(s, last(top)); t != nil {
+	if t := tiesAt(s, last(top)); f.Profile.DistinctTimestamps == 1 {
+		text += ". All requests share one timestamp, and there is no other to spread them towards"
+	} else if t != nil {
 		text += fmt.Sprintf(". With equal timestamps spread over their tick it is %s", spread(t))
 		if low := &f.Windows[0]; low != top && low.LargestRedundancy > 0 {
 			if t := tiesAt(s, last(low)); t != nil {

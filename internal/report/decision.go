@@ -76,7 +76,7 @@ func (p *page) verdict(d *decision.Decision) {
 	p.title("Is coordination worth it: " + string(d.Verdict))
 	p.text(d.Scope)
 	p.text("Configuration: " + c.Lookup + ", " + c.Routing + ", " + together(plural(c.Instances, "instance")) + ", " +
-		together(plural(c.CapacityBlocks, "block")+" each") + ", effective window " + together(duration(c.WindowMS)) + "; steady phase.")
+		together(plural(c.CapacityBlocks, "block")+" each") + ", measured at an effective window of " + together(duration(c.WindowMS)) + "; steady phase.")
 	if o := d.Elsewhere; o != nil && o.Configurations > 0 {
 		p.text("It has the largest redundancy at that window of the configurations asked for. Of the " + plural(o.Configurations, "other") + " " +
 			count(o.NotJustified) + " come out not justified, " + count(o.Undecided) + " undecided, " + count(o.Justified) + " justified.")

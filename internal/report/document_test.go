@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kvfanin/internal/findings"
+	"kvfanin/internal/profile"
 	"kvfanin/internal/result"
 	"kvfanin/internal/rundir"
 )
@@ -137,6 +138,10 @@ func TestAnswer(t *testing.T) {
 				"overlap":  {"Fewer than 30 duplicate cohorts stand behind that figure."},
 				"survives": {"nothing is left of the 0.109 %", "it is 0.0800 to 0.110 %; under 10 ms, 0 to 0.000600 % instead of 0.00600 %", "25.0 % is uneven load and 75.0 % the prefixes"},
 			}},
+		{"one timestamp", findings.Findings{Windows: []findings.Window{window(10_000, 0.9, 0)}, Sensitivity: arms(0.001, 0), Profile: &profile.Profile{DistinctTimestamps: 1}},
+			map[string][]string{"survives": {"All requests share one timestamp, and there is no other to spread them towards"}}},
+		{"led in warm-up", findings.Findings{Windows: []findings.Window{window(10_000, 0.00109, 0)}, Concentrated: []findings.Concentrated{{WindowsMS: []int64{10_000}, Why: findings.LargestRedundancy}}},
+			map[string][]string{"origin": {"on loads that were led in warm-up"}}},
 		{"load alone", findings.Findings{Windows: []findings.Window{window(10_000, 0.00109, 0)}, Sensitivity: arms(0.001, 0)}, map[string][]string{"survives": {"All of the mean difference of affinity to round robin is uneven load."}}},
 		{"prefix alone", findings.Findings{Windows: []findings.Window{window(10_000, 0.00109, 0)}, Sensitivity: arms(0, -0.001)}, map[string][]string{"survives": {"is the prefixes."}}},
 		{"against each other", findings.Findings{Windows: []findings.Window{window(10_000, 0.00109, 0)}, Sensitivity: arms(-0.001, 0.003)}, map[string][]string{"survives": {"is that of the prefixes, and uneven load works against it"}}},
@@ -145,6 +150,9 @@ func TestAnswer(t *testing.T) {
 		{"much", findings.Findings{Windows: []findings.Window{window(10, 1, 0.05)}}, map[string][]string{"overlap": {"Much. ", "at most 100 %"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.f.Profile == nil {
+				c.f.Profile = &profile.Profile{DistinctTimestamps: 9}
+			}
 			a := AnswerOf(&c.f)
 			got := map[string]string{"overlap": Plain(a.Overlap), "origin": Plain(a.Origin), "survives": Plain(a.Survives)}
 			for statement, parts := range c.want {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -177,12 +176,13 @@ func list(items []string) string {
 	}
 }
 
-// oneIn prints a share as one in so many.
+// oneIn goes on after a share in percent: ", one in 917 attempts". Above a half
+// there is nothing to add.
 func oneIn(share float64) string {
-	if share <= 0 {
+	if share <= 0 || share > 0.5 {
 		return ""
 	}
-	return fmt.Sprintf("one in %s", count(int64(1/share+0.5)))
+	return ", one in " + count(int64(1/share+0.5)) + " attempts"
 }
 
 // Plain returns text with plain spaces, as it stands outside of a page.

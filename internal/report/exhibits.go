@@ -75,8 +75,8 @@ func FanInBeside(f *findings.Findings) string {
 	if top == nil || top.LargestFanIn < 3 {
 		return ""
 	}
-	text := fmt.Sprintf("The largest fan-in under %s is %s: one load of one block that %s wanted at once. The redundancy there is at most %s, "+
-		"%s attempts", together(durations(top.WindowsMS)), count(top.LargestFanIn), plural(top.LargestFanIn, "request"), inPercent(top.LargestRedundancy),
+	text := fmt.Sprintf("The largest fan-in under %s is %s: one load of one block that %s wanted at once. The redundancy there is at most %s%s",
+		together(durations(top.WindowsMS)), count(top.LargestFanIn), plural(top.LargestFanIn, "request"), inPercent(top.LargestRedundancy),
 		oneIn(top.LargestRedundancy))
 	if c := concentrated(f, top, findings.LargestFanIn); c != nil && c.Joins > 0 {
 		text += fmt.Sprintf(". That one cohort is %s of the %s of its configuration (%s), whose redundancy is %s",
