@@ -226,8 +226,8 @@ func TestControls(t *testing.T) {
 func TestPublishedTies(t *testing.T) {
 	_, paths := publicTraces(t)
 	dir := filepath.Join(t.TempDir(), "run")
-	code, stdout, stderr := call("study", paths[0], "-o", dir, "--sensitivity", "--seeds", "5", "--format", "json",
-		"--window", "1s,10s", "--capacity", "1000", "--instances", "1,2")
+	code, stdout, stderr := call("study", paths[0], "-o", dir, "--sensitivity", "--seeds", "5", "--format", "json", "--threshold", "0.01",
+		"--window", "1s,10s", "--capacity", "1000", "--instances", "1")
 	if code != exitDone {
 		t.Fatal(stderr)
 	}
