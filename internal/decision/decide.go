@@ -309,6 +309,17 @@ func (d *Decision) judge(t *Traffic) {
 		d.Because = append(d.Because, "Extensions decide: with them it is "+short(verdicts[0])+", without them "+short(verdicts[1])+
 			". A closed loop may forbid those joins, and an open-loop replay cannot tell.")
 	}
+	if d.Verdict != Justified {
+		return
+	}
+	if t.DuplicateCohorts < fewCohorts {
+		d.Verdict = Undecided
+		d.Because = append(d.Because, "That is over "+exact(float64(t.DuplicateCohorts))+" duplicate cohorts, and fewer than 30 justify nothing.")
+	}
+	if *d.BreakEven == 0 {
+		d.Verdict = Undecided
+		d.Because = append(d.Because, "No cost of coordination was given, and no system has none.")
+	}
 }
 
 // verdictOf compares evidence with a break-even. Without any join there is
@@ -376,7 +387,8 @@ func inputsOf(in *Inputs, t *Traffic, l *load) []Input {
 	return list
 }
 
-// fewCohorts is the number of duplicate cohorts under which a note is made.
+// fewCohorts is the number of duplicate cohorts under which a note is made, and
+// nothing is justified.
 const fewCohorts = 30
 
 // notes says what a reader has to know beside the verdict. Nothing that goes
@@ -388,6 +400,7 @@ func notes(in *Inputs, t *Traffic, l *load, us, window float64) []string {
 			list = append(list, text)
 		}
 	}
+	note(t.AttemptsPerRequest > 1, "A load is of one block here, and a request has "+FormatNumber(t.AttemptsPerRequest)+" of them on average. Where one Get serves several blocks, load_cost_ms is to be a block's part of it.")
 	note(us == 0, "table_us, lock_us and wait_us are 0 or not given: coordination costs nothing on any lookup here, which no system has.")
 	note(t.DuplicateCohorts < fewCohorts, "Fewer than 30 duplicate cohorts stand behind the redundancy: "+exact(float64(t.DuplicateCohorts))+".")
 	note(float64(t.Config.WindowMS) != window, "The evidence is of a window of "+FormatDuration(t.Config.WindowMS)+"; W_eff is "+FormatNumber(window)+" ms.")

@@ -134,7 +134,7 @@ function decide(inputs, traffic) {
   }
 
   return {
-    ...judge(evidence, breakEven, why),
+    ...judge(evidence, breakEven, why, t.duplicate_cohorts),
     steps,
     readings,
     break_even_redundancy: breakEven,
@@ -168,7 +168,7 @@ const notJustified = "not justified by this trace";
 const justified = "justified by this trace: run a system benchmark";
 const undecided = "undecided";
 
-function judge(evidence, breakEven, why) {
+function judge(evidence, breakEven, why, duplicateCohorts) {
   if (breakEven === null) return { verdict: notJustified, because: [`It never breaks even: ${why}.`] };
   const because = [];
   const verdicts = evidence.map(([joins, e]) => {
@@ -183,7 +183,19 @@ function judge(evidence, breakEven, why) {
     because.push(text);
     return verdict;
   });
-  if (verdicts[0] === verdicts[1]) return { verdict: verdicts[0], because };
+  if (verdicts[0] === verdicts[1]) {
+    let verdict = verdicts[0];
+    if (verdict !== justified) return { verdict, because };
+    if (duplicateCohorts < 30) {
+      verdict = undecided;
+      because.push(`That is over ${duplicateCohorts} duplicate cohorts, and fewer than 30 justify nothing.`);
+    }
+    if (breakEven === 0) {
+      verdict = undecided;
+      because.push("No cost of coordination was given, and no system has none.");
+    }
+    return { verdict, because };
+  }
   const [withThem, withoutThem] = verdicts.map((v) => v.split(" by this trace")[0]);
   because.push(
     `Extensions decide: with them it is ${withThem}, without them ${withoutThem}. ` +
@@ -286,6 +298,11 @@ function notes(x, t, bytesPerBlock, us, window) {
   const note = (when, text) => {
     if (when) list.push(text);
   };
+  note(
+    t.attempts_per_request > 1,
+    `A load is of one block here, and a request has ${formatNumber(t.attempts_per_request)} of them on average. ` +
+      "Where one Get serves several blocks, load_cost_ms is to be a block's part of it.",
+  );
   note(us === 0, "table_us, lock_us and wait_us are 0 or not given: coordination costs nothing on any lookup here, which no system has.");
   note(t.duplicate_cohorts < 30, `Fewer than 30 duplicate cohorts stand behind the redundancy: ${t.duplicate_cohorts}.`);
   const measured = t.configuration.window_ms;

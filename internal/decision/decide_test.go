@@ -69,7 +69,7 @@ func someTraffic(t *rapid.T) Traffic {
 	traffic.AttemptsPerRequest = traffic.LookupsPerRequest * amounts(1).Draw(t, "attempts")
 	traffic.DuplicateCohortsPerRequest = traffic.AttemptsPerRequest * amounts(0.5).Draw(t, "duplicates")
 	if traffic.DuplicateCohortsPerRequest > 0 {
-		traffic.DuplicateCohorts = rapid.Int64Range(1, 100).Draw(t, "duplicate cohorts")
+		traffic.DuplicateCohorts = rapid.SampledFrom([]int64{1, 29, 30, 31, 100, 1000}).Draw(t, "duplicate cohorts")
 	}
 	for _, ms := range rapid.SliceOfNDistinct(rapid.Int64Range(1, 100_000), 0, 6, rapid.ID).Draw(t, "curve") {
 		traffic.Curve = append(traffic.Curve, Point{ms, amounts(1).Draw(t, "point"), amounts(1).Draw(t, "point")})
@@ -213,7 +213,9 @@ func TestVerdictIsOfTheNets(t *testing.T) {
 		switch {
 		case d.Verdict == Justified && loses > 0, d.Verdict == NotJustified && wins > 0:
 			t.Errorf("%s with %d readings that win and %d that lose", d.Verdict, wins, loses)
-		case d.Verdict == Undecided && (wins == 6 || loses == 6):
+		case d.Verdict == Justified && (traffic.DuplicateCohorts < 30 || *d.BreakEven == 0):
+			t.Errorf("justified by %d duplicate cohorts against a break-even of %v", traffic.DuplicateCohorts, *d.BreakEven)
+		case d.Verdict == Undecided && (wins == 6 && traffic.DuplicateCohorts >= 30 && *d.BreakEven > 0 || loses == 6):
 			t.Errorf("undecided with %d readings that win and %d that lose", wins, loses)
 		}
 		if len(d.Because) == 0 || d.Scope == "" {
@@ -360,7 +362,8 @@ func TestEdges(t *testing.T) {
 		}, NotJustified, "no cold load"},
 		{"no joins", cheap, func(t *Traffic) { *t = only(*t, 0) }, NotJustified, "is not above"},
 		{"no joins and no costs", Inputs{LoadMS: 100}, func(t *Traffic) { *t = only(*t, 0) }, NotJustified, "is not above"},
-		{"no costs", Inputs{LoadMS: 100}, nil, Justified, "coordination costs nothing"},
+		{"no costs", Inputs{LoadMS: 100}, nil, Undecided, "No cost of coordination was given, and no system has none"},
+		{"no costs, and a note", Inputs{LoadMS: 100}, nil, Undecided, "coordination costs nothing"},
 		{"no rate", cheap, func(t *Traffic) { t.RequestsPerS = 0 }, "", "give requests_per_s"},
 		{"no rate of the trace", Inputs{LoadMS: 100, TableUS: 1, RequestsPerS: 1}, func(t *Traffic) { t.RequestsPerS = 0 }, Justified, "is above"},
 		{"all join", cheap, func(t *Traffic) { *t = only(*t, 1) }, Justified, "is above"},
@@ -371,12 +374,12 @@ func TestEdges(t *testing.T) {
 			Undecided, "with them it is justified, without them not justified"},
 		{"without extensions it spans", Inputs{LoadMS: 100, TableUS: 1250}, func(t *Traffic) { t.WithoutExtensions = Evidence{0.05, 0, 0.1, nil} },
 			Undecided, "with them it is justified, without them undecided"},
-		{"few cohorts", cheap, func(t *Traffic) { t.DuplicateCohorts = 29 }, Justified, "Fewer than 30 duplicate cohorts stand behind the redundancy: 29"},
+		{"few cohorts", cheap, func(t *Traffic) { t.DuplicateCohorts = 29 }, Undecided, "Fewer than 30 duplicate cohorts stand behind the redundancy: 29"},
 		{"cohorts enough", cheap, func(t *Traffic) { t.DuplicateCohorts = 30 }, Justified, "!Fewer"},
 		{"another window", cheap, func(t *Traffic) { t.Config.WindowMS = 101 }, Justified, "a window of 101 ms; W_eff is 100 ms"},
-		{"a share without a cost", Inputs{LoadMS: 1, TimeoutShare: 0.1}, nil, Justified, "timeout_share has no effect"},
-		{"a cost without a share", Inputs{LoadMS: 1, SlowOwnerMS: 5}, nil, Justified, "slow_owner_extra_ms has no effect"},
-		{"a deadline too late", Inputs{LoadMS: 100, SlowOwnerShare: 0.1, SlowOwnerMS: 5, DeadlineMS: 5}, nil, Justified, "deadline_ms has no effect"},
+		{"a share without a cost", Inputs{LoadMS: 1, TimeoutShare: 0.1}, nil, Undecided, "timeout_share has no effect"},
+		{"a cost without a share", Inputs{LoadMS: 1, SlowOwnerMS: 5}, nil, Undecided, "slow_owner_extra_ms has no effect"},
+		{"a deadline too late", Inputs{LoadMS: 100, SlowOwnerShare: 0.1, SlowOwnerMS: 5, DeadlineMS: 5}, nil, Undecided, "deadline_ms has no effect"},
 		{"no tokens in a block", Inputs{BytesPerToken: 1, BandwidthGBPS: 1}, func(t *Traffic) { t.BlockTokens = 0 }, "", "give bytes_per_block"},
 		{"ages for a load", Inputs{BytesPerBlock: 1e15, BandwidthGBPS: 1e-9}, nil, "", "bandwidth_gb_per_s is 1e-9, want more"},
 		{"more attempts than lookups", cheap, func(t *Traffic) { t.AttemptsPerRequest = 21 }, "", "more attempts than lookups"},

@@ -16,7 +16,7 @@ import (
 func sample() *findings.Findings {
 	point := func(windowMS int64, joins float64) findings.Point {
 		return findings.Point{
-			WindowMS: windowMS, InGrid: windowMS == 400, Requests: 50, Lookups: 200, Attempts: 100, DuplicateCohorts: 5,
+			WindowMS: windowMS, InGrid: windowMS == 400, Requests: 50, Lookups: 200, Attempts: 100, DuplicateCohorts: 40,
 			All:               findings.Measure{Redundancy: joins, TiesLow: joins / 2, TiesHigh: joins, IntervalLow: joins - 0.01, IntervalHigh: joins + 0.01},
 			WithoutExtensions: findings.Measure{Redundancy: joins / 4, TiesLow: joins / 4, TiesHigh: joins / 4, IntervalLow: joins / 4, IntervalHigh: joins / 4},
 		}
@@ -73,7 +73,7 @@ func TestTrafficAt(t *testing.T) {
 			t.Errorf("%v ms: without extensions %v, want %v", test.windowMS, w.Measured, test.want.Measured/4)
 		}
 		// 50 requests in the 20 s from the start of the spans to the last.
-		if got.RequestsPerS != 2.5 || got.LookupsPerRequest != 4 || got.AttemptsPerRequest != 2 || got.DuplicateCohortsPerRequest != 0.1 {
+		if got.RequestsPerS != 2.5 || got.LookupsPerRequest != 4 || got.AttemptsPerRequest != 2 || got.DuplicateCohortsPerRequest != 0.8 {
 			t.Errorf("%v ms: %v requests/s, %v lookups, %v attempts, %v duplicate cohorts a request", test.windowMS, got.RequestsPerS, got.LookupsPerRequest, got.AttemptsPerRequest, got.DuplicateCohortsPerRequest)
 		}
 		if len(got.Curve) != 2 || len(got.Thresholds) != 2 || got.Thresholds[0] != (Threshold{0.15, 222, false}) {
