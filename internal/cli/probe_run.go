@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -60,6 +62,14 @@ Python takes some 20 s to import a stack; all cases of a target share that.`,
 		}
 		if r.svg != "" && len(cases) > 1 {
 			return usageError{fmt.Errorf("--svg %s: a picture shows one case, and there are %d: name one with --case", r.svg, len(cases))}
+		}
+		for _, path := range []string{r.trace, r.svg} { // better now than after the run
+			if path == "" {
+				continue
+			}
+			if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+				return fmt.Errorf("%s: there is no folder %s to write it into", path, filepath.Dir(path))
+			}
 		}
 		return r.run(cmd.Context(), cases, left, *format)
 	}

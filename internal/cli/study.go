@@ -149,7 +149,7 @@ func (s *studyVerb) run(ctx context.Context, traces []*trace.Trace, options trac
 		err = w.Publish()
 	}
 	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("%w; what is done lies in %s.partial, and --resume goes on from there", ctx.Err(), s.dir)
+		return fmt.Errorf("%w; what is done of the grid lies in %s.partial, and --resume goes on from there", ctx.Err(), s.dir)
 	}
 	if err != nil {
 		return err

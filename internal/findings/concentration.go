@@ -9,6 +9,11 @@ type Concentrated struct {
 	At        Config  `json:"at"`
 	Shares    Shares  `json:"shares"`
 	FanInMax  int64   `json:"largest_fanin"`
+	// CohortsAtMax have that fan-in.
+	CohortsAtMax int64 `json:"cohorts_of_largest_fanin"`
+	// BoundaryJoins are joins of the row to loads that were led in warm-up. The
+	// concentration is without them.
+	BoundaryJoins int64 `json:"boundary_joins"`
 	result.Concentration
 }
 
@@ -34,6 +39,7 @@ func concentratedOf(s *steady, lines []Window) []Concentrated {
 		picked = append(picked, Concentrated{
 			WindowsMS: line.WindowsMS, Why: why, At: *at,
 			Shares: sharesOf(&row.Figures), FanInMax: row.FanInMax,
+			CohortsAtMax: s.fanIns[fanInKey{row.Config, row.FanInMax}], BoundaryJoins: row.BoundaryJoins,
 			Concentration: rows[result.Config(*at)].Concentration,
 		})
 	}

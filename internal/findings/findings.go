@@ -61,6 +61,7 @@ func Of(trace string, rows *result.Rows, p *profile.Profile, asked *result.Sensi
 	s := steady{
 		of:             make(map[result.Config]*result.PhaseRow),
 		relations:      make(map[result.Config]*result.RelationRow),
+		fanIns:         make(map[fanInKey]int64),
 		concentrations: rows.Concentrations,
 		beside:         &rows.Beside,
 	}
@@ -73,6 +74,11 @@ func Of(trace string, rows *result.Rows, p *profile.Profile, asked *result.Sensi
 	for i := range rows.Relations {
 		if r := &rows.Relations[i]; r.Trace == trace && r.Phase == result.Steady {
 			s.relations[r.Config] = r
+		}
+	}
+	for i := range rows.FanIns {
+		if r := &rows.FanIns[i]; r.Trace == trace && r.Phase == result.Steady {
+			s.fanIns[fanInKey{r.Config, r.FanIn}] += r.Cohorts
 		}
 	}
 	f := &Findings{
@@ -126,8 +132,14 @@ type steady struct {
 	rows           []*result.PhaseRow
 	of             map[result.Config]*result.PhaseRow
 	relations      map[result.Config]*result.RelationRow
+	fanIns         map[fanInKey]int64 // cohorts of a fan-in
 	concentrations []result.ConcentrationRow
 	beside         *result.Beside
+}
+
+type fanInKey struct {
+	result.Config
+	fanIn int64
 }
 
 // extensions returns the joins of a row that may be the next turn of a

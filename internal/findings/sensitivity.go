@@ -183,7 +183,10 @@ type Routing struct {
 	AffinityLessRoundRobin float64 `json:"affinity_less_round_robin_share"`
 	Load                   float64 `json:"load_share"`
 	Prefix                 float64 `json:"prefix_share"`
-	Statement              string  `json:"statement"` // the same in words
+	// The smallest and the largest Load of a single draw: Prefix is as wide.
+	LoadLow   float64 `json:"load_low_share"`
+	LoadHigh  float64 `json:"load_high_share"`
+	Statement string  `json:"statement"` // the same in words
 }
 
 // RoutingPair counts pairs of rows by which of two routings has the higher
@@ -250,8 +253,25 @@ func (b *beside) routing() *Routing {
 	r.AffinityLessRoundRobin = r.Pairs[0].MeanDifference
 	r.Prefix = r.Pairs[1].MeanDifference
 	r.Load = r.Pairs[2].MeanDifference
+	r.LoadLow, r.LoadHigh = b.loads(configs)
 	r.Statement = r.words()
 	return r
+}
+
+// loads returns the smallest and the largest over the draws of the mean of
+// matched_load less round robin.
+func (b *beside) loads(configs []result.Config) (low, high float64) {
+	var means []float64
+	for draw := range b.asked.Seeds {
+		var sum float64
+		for _, c := range configs {
+			matched, roundRobin := b.under(result.MatchedLoad, c)[draw], b.under(RoundRobin, c)[0]
+			sum += matched.of(result.All) - roundRobin.of(result.All)
+		}
+		means = append(means, sum/float64(len(configs)))
+	}
+	low, _, high = rank(means)
+	return low, high
 }
 
 func (p *RoutingPair) add(a, b *counted) {
@@ -267,6 +287,15 @@ func (p *RoutingPair) add(a, b *counted) {
 	p.MeanDifference += a.of(result.All) - b.of(result.All)
 	p.AImbalance = max(p.AImbalance, a.imbalance)
 	p.BImbalance = max(p.BImbalance, b.imbalance)
+}
+
+// Unclear says which parts lie on both sides of nothing over the draws. The
+// prefix is the whole less the load, and as far from it as a draw may be.
+func (r *Routing) Unclear() (load, prefix bool) {
+	if r.LoadLow == r.LoadHigh {
+		return false, false // every draw is the same
+	}
+	return r.LoadLow <= 0 && r.LoadHigh >= 0, r.AffinityLessRoundRobin-r.LoadHigh <= 0 && r.AffinityLessRoundRobin-r.LoadLow >= 0
 }
 
 // words says which part of the difference is load and which is prefix.
@@ -290,9 +319,19 @@ func (r *Routing) words() string {
 		"With its load but not its prefixes (matched_load) it is %s round_robin; with its prefixes at that load, %s matched_load. ",
 		r.Rows, direction(r.AffinityLessRoundRobin), direction(r.Load), direction(r.Prefix))
 	total, load, prefix := r.AffinityLessRoundRobin, r.Load, r.Prefix
+	if r.LoadLow != r.LoadHigh {
+		text += fmt.Sprintf("A single draw of matched_load is %+.6f to %+.6f points from round_robin. ", 100*r.LoadLow, 100*r.LoadHigh)
+	}
+	loadUnclear, prefixUnclear := r.Unclear()
 	switch {
+	case loadUnclear && prefixUnclear:
+		return text + "Neither part can be told from nothing by these draws."
+	case loadUnclear:
+		return text + "The part of the load cannot be told from nothing by these draws: what can be told is prefix."
 	case load == 0 && prefix == 0:
 		return text + "Neither load nor prefix makes a difference here."
+	case prefixUnclear:
+		return text + "The part of the prefixes cannot be told from nothing by these draws: what can be told is load."
 	case load == 0:
 		return text + "All of it is prefix."
 	case prefix == 0:

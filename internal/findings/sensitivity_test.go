@@ -323,6 +323,14 @@ func plainRouting(t *rapid.T, r *Routing, rows *result.Rows) {
 	if !near(r.AffinityLessRoundRobin, r.Load+r.Prefix) {
 		t.Fatalf("%v is not load %v and prefix %v", r.AffinityLessRoundRobin, r.Load, r.Prefix)
 	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for seed := range int64(3) {
+		_, _, _, difference := mean(other("matched_load", seed+1), roundRobin)
+		low, high = math.Min(low, difference), math.Max(high, difference)
+	}
+	if !near(low, r.LoadLow) || !near(high, r.LoadHigh) {
+		t.Fatalf("load %v to %v over the draws, want %v to %v", r.LoadLow, r.LoadHigh, low, high)
+	}
 	if r.Rows != 8 {
 		t.Fatalf("%d rows, want 8", r.Rows)
 	}
@@ -380,14 +388,29 @@ func TestRoutingWords(t *testing.T) {
 		total, load, prefix float64
 		want                string
 	}{
-		{0, 0, 0, "Neither load nor prefix"},
+		{0, 0, 0, "Neither load nor prefix makes a difference"},
 		{0.01, 0, 0.01, "All of it is prefix."},
 		{-0.01, -0.01, 0, "All of it is load."},
 		{-0.04, -0.01, -0.03, "Both go the same way: 25 % of it is load, 75 % prefix."},
 		{-0.01, -0.03, 0.02, "the direction is that of the load, and the prefixes work against it"},
 		{0.01, -0.01, 0.02, "the direction is that of the prefixes, and the load works against it"},
 	} {
-		r := Routing{Rows: 3, AffinityLessRoundRobin: test.total, Load: test.load, Prefix: test.prefix}
+		r := Routing{Rows: 3, AffinityLessRoundRobin: test.total, Load: test.load, Prefix: test.prefix, LoadLow: test.load, LoadHigh: test.load}
+		if got := r.words(); !strings.Contains(got, test.want) {
+			t.Errorf("%+v: %s", test, got)
+		}
+	}
+	for _, test := range []struct {
+		total, low, high float64
+		want             string
+	}{
+		{0.01, -0.02, 0.02, "Neither part can be told from nothing"},
+		{0.03, -0.001, 0.002, "The part of the load cannot be told from nothing by these draws: what can be told is prefix."},
+		{0.03, 0.029, 0.031, "The part of the prefixes cannot be told from nothing by these draws: what can be told is load."},
+		{0.04, 0.009, 0.011, "25 % of it is load"},
+	} {
+		middle := (test.low + test.high) / 2
+		r := Routing{Rows: 3, AffinityLessRoundRobin: test.total, Load: middle, Prefix: test.total - middle, LoadLow: test.low, LoadHigh: test.high}
 		if got := r.words(); !strings.Contains(got, test.want) {
 			t.Errorf("%+v: %s", test, got)
 		}
@@ -406,7 +429,12 @@ func TestConcentrated(t *testing.T) {
 	for i, joins := range []int64{1, 5, 5, 2, 0} {
 		r := row(ContiguousPrefix, RoundRobin, i+1, 10, joins, 10)
 		r.FanInMax = []int64{9, 4, 4, 9, 1}[i]
-		r.DuplicateCohorts, r.DuplicateAttempts = joins, 2*joins
+		r.DuplicateCohorts, r.DuplicateAttempts, r.BoundaryJoins = joins, 2*joins, int64(i)
+		for k, n := range []int64{2, 3} { // two instances
+			rows.FanIns = append(rows.FanIns, result.FanInRow{
+				Trace: "t", Config: r.Config, Instance: k, Phase: result.Steady, FanInCount: result.FanInCount{FanIn: r.FanInMax, Cohorts: n},
+			})
+		}
 		rows.Phases = append(rows.Phases, r)
 		rows.Concentrations = append(rows.Concentrations, result.ConcentrationRow{
 			Trace: "t", Lookup: r.Lookup, Routing: r.Routing, Instances: r.Instances, CapacityBlocks: r.CapacityBlocks, WindowMS: r.WindowMS,
@@ -417,11 +445,11 @@ func TestConcentrated(t *testing.T) {
 	want := []Concentrated{
 		{
 			WindowsMS: []int64{10}, Why: "largest_redundancy", At: Config{ContiguousPrefix, RoundRobin, 2, 10, 10},
-			Shares: Shares{DuplicateCohorts: 1, DuplicateAttempts: 1, Redundancy: 0.5}, FanInMax: 4, Concentration: result.Concentration{Joins: 5},
+			Shares: Shares{DuplicateCohorts: 1, DuplicateAttempts: 1, Redundancy: 0.5}, FanInMax: 4, CohortsAtMax: 5, BoundaryJoins: 1, Concentration: result.Concentration{Joins: 5},
 		},
 		{
 			WindowsMS: []int64{10}, Why: "largest_fanin", At: Config{ContiguousPrefix, RoundRobin, 1, 10, 10},
-			Shares: Shares{DuplicateCohorts: 1.0 / 9, DuplicateAttempts: 0.2, Redundancy: 0.1}, FanInMax: 9, Concentration: result.Concentration{Joins: 1},
+			Shares: Shares{DuplicateCohorts: 1.0 / 9, DuplicateAttempts: 0.2, Redundancy: 0.1}, FanInMax: 9, CohortsAtMax: 5, Concentration: result.Concentration{Joins: 1},
 		},
 	}
 	diff(t, want, got)

@@ -163,9 +163,18 @@ func spread(t *findings.Ties) string {
 
 // routingBriefly is the statement on routing in a sentence, empty without one.
 func routingBriefly(r *findings.Routing) string {
-	switch {
-	case r == nil || r.Rows == 0:
+	if r == nil || r.Rows == 0 {
 		return ""
+	}
+	const difference = " Of the mean difference of affinity to round robin, "
+	load, prefix := r.Unclear()
+	switch {
+	case load && prefix:
+		return difference + "what is uneven load and what the prefixes cannot be told by these draws."
+	case load:
+		return difference + "what can be told by these draws is the prefixes."
+	case prefix:
+		return difference + "what can be told by these draws is uneven load."
 	case r.Load == 0 && r.Prefix == 0:
 		return " Affinity makes no difference to round robin."
 	case r.Prefix == 0:

@@ -136,10 +136,15 @@ func different(a, b *Document) (what []string) {
 		}
 	}
 	value := func(p map[string]json.RawMessage, name string) string {
-		if len(p[name]) == 0 {
+		const most = 60
+		switch text := string(p[name]); {
+		case text == "":
 			return "none"
+		case len(text) > most:
+			return text[:most] + "…"
+		default:
+			return text
 		}
-		return string(p[name])
 	}
 	for _, name := range names {
 		if name == "cohorts" || bytes.Equal(pa[name], pb[name]) {

@@ -68,13 +68,21 @@ func (p *page) concentration(f *findings.Findings) {
 // fewHeads says what the largest fan-in of a row is of its joins.
 func fewHeads(c *findings.Concentrated) string {
 	largest := c.Largest[0]
-	where := "a first block"
+	where := "one cohort, on a first block"
 	if largest.Position > 0 {
-		where = "the block at position " + count(largest.Position)
+		where = "one cohort, on the block at position " + count(largest.Position)
 	}
-	return fmt.Sprintf("Under %s the largest fan-in, %s, is one cohort, on %s: %s %% of the %s in its row, whose redundancy is %s %%. "+
+	if c.CohortsAtMax > 1 {
+		where = "that of " + plural(c.CohortsAtMax, "cohort")
+	}
+	text := fmt.Sprintf("Under %s the largest fan-in, %s, is %s: %s %% of the %s in its row, whose redundancy is %s %%. "+
 		"A large fan-in is a shared head, and says nothing of how common joins are.",
-		duration(c.WindowsMS[len(c.WindowsMS)-1]), count(largest.FanIn), where, part(largest.FanIn-1, c.Joins), plural(c.Joins, "join"), percent(c.Shares.Redundancy))
+		duration(c.WindowsMS[len(c.WindowsMS)-1]), count(largest.FanIn), where,
+		part(max(1, c.CohortsAtMax)*(largest.FanIn-1), c.Joins), plural(c.Joins, "join"), percent(c.Shares.Redundancy))
+	if c.BoundaryJoins > 0 {
+		text += fmt.Sprintf(" These joins are on loads led in the phase; %s more are on loads led in warm-up.", count(c.BoundaryJoins))
+	}
+	return text
 }
 
 // onFirst returns the joins on first blocks.

@@ -75,12 +75,19 @@ func FanInBeside(f *findings.Findings) string {
 	if top == nil || top.LargestFanIn < 3 {
 		return ""
 	}
-	text := fmt.Sprintf("The largest fan-in under %s is %s: one load of one block that %s wanted at once. The redundancy there is at most %s%s",
+	text := fmt.Sprintf("The largest fan-in under %s is %s: a load of one block that %s wanted at once. The redundancy there is at most %s%s",
 		together(durations(top.WindowsMS)), count(top.LargestFanIn), plural(top.LargestFanIn, "request"), inPercent(top.LargestRedundancy),
 		oneIn(top.LargestRedundancy))
 	if c := concentrated(f, top, findings.LargestFanIn); c != nil && c.Joins > 0 {
-		text += fmt.Sprintf(". That one cohort is %s of the %s of its configuration (%s), whose redundancy is %s",
-			count(c.FanInMax-1), plural(c.Joins, "join"), inWords(&c.At), inPercent(c.Shares.Redundancy))
+		cohorts := "That one cohort is"
+		if c.CohortsAtMax > 1 {
+			cohorts = "The " + plural(c.CohortsAtMax, "cohort") + " of that size are"
+		}
+		text += fmt.Sprintf(". %s %s of the %s on loads led in the steady phase of its configuration (%s), whose redundancy is %s",
+			cohorts, count(max(1, c.CohortsAtMax)*(c.FanInMax-1)), plural(c.Joins, "join"), inWords(&c.At), inPercent(c.Shares.Redundancy))
+		if c.BoundaryJoins > 0 {
+			text += fmt.Sprintf("; %s more are on loads led in warm-up", count(c.BoundaryJoins))
+		}
 	}
 	return text + ". A fan-in says how crowded one load was, the redundancy how common that is."
 }
@@ -327,12 +334,20 @@ func Uncertainty(f *findings.Findings) *Exhibit {
 			continue
 		}
 		m := &p.All
+		tiesLow, tiesHigh := m.TiesLow, m.TiesHigh
+		for _, window := range w.WindowsMS { // one experiment where equal timestamps are simultaneous, and else not
+			at := *w.LargestAt
+			at.WindowMS = window
+			if q := pointAt(f, &at); q != nil {
+				tiesLow, tiesHigh = min(tiesLow, q.All.TiesLow), max(tiesHigh, q.All.TiesHigh)
+			}
+		}
 		behind := number(p.DuplicateCohorts)
 		if p.DuplicateCohorts < few {
 			behind.Text, scarce = "† "+behind.Text, true
 		}
 		x.Rows = append(x.Rows, []Cell{words(together(durations(w.WindowsMS))), words(settingOf(w.LargestAt)), share(m.Redundancy),
-			share(m.IntervalLow), share(m.IntervalHigh), share(m.TiesLow), share(m.TiesHigh), behind})
+			share(m.IntervalLow), share(m.IntervalHigh), share(tiesLow), share(tiesHigh), behind})
 	}
 	if len(x.Rows) == 0 {
 		x.Lead, x.Instead = nil, "There is no join in any row, so no interval around one."

@@ -16,7 +16,8 @@ func (p *page) sensitivity(f *findings.Findings) {
 	s := f.Sensitivity
 	p.text(fmt.Sprintf("The largest redundancy of the grid, in percent, when the requests of one timestamp "+
 		"came at once (as above), evenly over the time to the next, or at random in it (over %s: "+
-		"smallest, middle, largest).", plural(s.Seeds, "draw")))
+		"smallest, middle, largest). Spreading also brings requests of neighbouring timestamps "+
+		"closer, so that it can raise a figure as well.", plural(s.Seeds, "draw")))
 	t := table{left: 1}
 	t.row("", "", "", "random,", "random,", "random,")
 	t.row("window", "at once", "even", "smallest", "middle", "largest")
@@ -73,14 +74,13 @@ func (p *page) curve(f *findings.Findings) {
 		return
 	}
 	c := &f.Sensitivity.Curves[highest]
-	last := c.Points[len(c.Points)-1]
 	p.text(fmt.Sprintf("Redundancy in percent of attempts against the effective window (load window × load factor), "+
 		"in the configuration where it goes highest: %s, %s, %s × %s. 95 %% is a bootstrap over %s of %s; ties is over the "+
 		"readings of equal timestamps.", c.Lookup, c.Routing, count(c.Instances), count(c.CapacityBlocks), plural(f.Sensitivity.Spans, "span"), duration(f.Sensitivity.SpanMS)))
 	t := table{left: 1}
 	t.row("", "", "95 %,", "95 %,", "ties,", "ties,", "without")
 	t.row("window", "redundancy", "low", "high", "low", "high", "extensions")
-	few := false
+	few, last := false, c.Points[len(c.Points)-1]
 	for i, point := range c.Points {
 		if !point.InGrid && i != len(c.Points)-1 {
 			continue
@@ -90,6 +90,9 @@ func (p *page) curve(f *findings.Findings) {
 			percent(point.All.TiesLow), percent(point.All.TiesHigh), percent(point.WithoutExtensions.Redundancy))
 	}
 	p.table(&t)
+	if !last.InGrid {
+		p.text("Random readings are run at the windows of the grid alone: at " + together(duration(last.WindowMS)) + " ties are at once and even.")
+	}
 	if few {
 		p.text(fmt.Sprintf("Fewer than %d duplicate cohorts stand behind some of these figures, and an interval over so few says little.", findings.FewDuplicates))
 	}

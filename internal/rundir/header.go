@@ -241,8 +241,12 @@ type head struct {
 
 // orNothing returns the text of a value, or says that there is none.
 func orNothing(value json.RawMessage) string {
-	if value == nil {
+	const most = 80
+	switch {
+	case value == nil:
 		return "not given"
+	case len(value) > most:
+		return string(value[:most]) + "…"
 	}
 	return string(value)
 }
