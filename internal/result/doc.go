@@ -7,5 +7,6 @@
 //
 // It knows neither the engine that counted nor the directory the rows lie in,
 // so that a table can be made again from files alone. Start with PhaseRow and
-// Tally; the identities are in identity.go.
+// Tally; the identities are in identity.go, those of what lies beside the grid
+// (sensitivity.go) in identity_beside.go.
 package result

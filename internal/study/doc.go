@@ -10,4 +10,8 @@
 // run once (replay.go) by one of as many workers as asked for (crew.go); where
 // cohorts are kept, groups.go says which share a file. What is written depends
 // on none of this.
+//
+// beside.go runs the grid under other readings of the trace (ties.go) and on a
+// dense row of windows, threshold.go looks between its points; source.go keeps
+// where the joins of a stream come from.
 package study
