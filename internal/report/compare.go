@@ -184,8 +184,12 @@ func comparedTrace(a, b *DocumentTrace, warmup string) ComparedTrace {
 // largest cohorts and the falls of a curve are not.
 func rowsAlike(f *findings.Findings, warmup string) []*Exhibit {
 	f = unpooled(f)
+	lookups := LookupRules(f)
+	if len(lookups.Rows) > 0 {
+		lookups.Columns = lookups.Columns[:2] // the two redundancies are of wherever the difference is largest
+	}
 	return []*Exhibit{
-		Redundancies(f, warmup), ThreeShares(f), LookupRules(f), AffinityPairs(f), Concentrated(f), TieReadings(f), Uncertainty(f),
+		Redundancies(f, warmup), ThreeShares(f), lookups, AffinityPairs(f), Concentrated(f), TieReadings(f), Uncertainty(f),
 		RoutingControls(f), Thresholds(f), Reuses(f), ProfileOf(f),
 	}
 }
