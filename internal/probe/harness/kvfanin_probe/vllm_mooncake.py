@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from pathlib import Path
-
-from kvfanin_probe import vllm_geometry, vllm_install
-from kvfanin_probe.record import CaseRecorder
-from kvfanin_probe.target import Missing, Parameters, Result
+from kvfanin_probe import vllm_install
+from kvfanin_probe.target import Missing
+from kvfanin_probe.vllm_target import ModelTarget
 
 PACKAGES = {**vllm_install.VLLM, **vllm_install.MOONCAKE}
 # Not needed where the store is fake, so that Target does not import it.
@@ -25,22 +21,10 @@ def missing() -> list[Missing]:
     return [*vllm_install.missing_of(PACKAGES), *vllm_install.missing_libraries()]
 
 
-class Target:
+class Target(ModelTarget):
     """The imported stack."""
 
     def __init__(self) -> None:
         from kvfanin_probe import vllm_run
 
-        self._run = vllm_run.run
-        self._folder = Path(tempfile.mkdtemp(prefix="model-"))
-        self._model = vllm_geometry.write_model(self._folder)
-        self._instances = 0
-
-    def run(self, parameters: Parameters, case: CaseRecorder) -> Result:
-        """Runs one case."""
-        self._instances += 1
-        return self._run(parameters, case, self._model, self._instances)
-
-    def close(self) -> None:
-        """Removes the model's folder."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        super().__init__(vllm_run.run)
