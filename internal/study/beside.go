@@ -80,17 +80,19 @@ func (b *beside) send(c *crew, done func()) error {
 	simultaneous := b.curve[0]
 	b.rows.Spans = make([]result.SpanRow, s.Spans*len(simultaneous.Grid.Configs()))
 	simultaneous.spans = b.rows.Spans
-	for _, run := range slices.Concat(arms, b.curve) {
-		rd := b.reading.under(run.Arm)
-		if run == simultaneous {
-			rd.spans = b.reading.spansOf(s.Spans)
-		}
-		if err := run.send(rd, c, b.params, done); err != nil {
+	for _, run := range arms {
+		if err := run.send(b.reading.under(run.Arm), c, b.params, done); err != nil {
 			return err
 		}
 	}
 	for _, run := range b.curve {
 		run.reading = b.reading.under(run.Arm)
+		if run == simultaneous {
+			run.reading.spans = b.reading.spansOf(s.Spans)
+		}
+		if err := run.send(run.reading, c, b.params, done); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -10,20 +10,14 @@ import (
 // curve need not rise everywhere: what is found lies between the first of its
 // points that reach the share and the one before it.
 
-// joined is the redundancy of a configuration in the steady phase, in counts.
-type joined struct{ attempts, joins, extensions int64 }
+// joined is what a configuration counted in the steady phase.
+type joined struct {
+	result.Counts
+	extensions int64
+}
 
 // share returns the redundancy by a measure.
-func (j joined) share(measure string) float64 {
-	if j.attempts == 0 {
-		return 0
-	}
-	joins := j.joins
-	if measure == result.WithoutExtensions {
-		joins -= j.extensions
-	}
-	return float64(joins) / float64(j.attempts)
-}
+func (j *joined) share(measure string) float64 { return j.Share(measure, j.extensions) }
 
 // sendThresholds sends a task for each configuration and reading of ties of the
 // curve.
@@ -37,18 +31,20 @@ func (b *beside) sendThresholds(c *crew, done func()) error {
 		p := b.params
 		p.Grid = run.Grid
 		configs := run.Grid.Configs()
-		pl, err := newPlan(run.reading, &p, nil)
+		rd := *run.reading
+		rd.spans = nil // those of the curve are counted
+		pl, err := newPlan(&rd, &p, nil)
 		if err != nil {
 			return err
 		}
 		for d := range pl.deals {
-			streams := split(run.reading, pl.deals[d].assigned, every(pl.deals[d].instances))
+			streams := split(&rd, pl.deals[d].assigned, every(pl.deals[d].instances))
 			for i := 0; i < len(configs); i += windows {
 				if !pl.deals[d].has(configs[i]) {
 					continue
 				}
 				to := b.rows.Thresholds[i/windows*perConfig+arm*each:][:each]
-				search := newSearch(run, &p, i, streams)
+				search := newSearch(run, &p, i, configs[i], streams)
 				err := c.send(func(r *replayer) error {
 					defer done()
 					return search.all(r, to)
@@ -75,11 +71,13 @@ type search struct {
 	known   map[int64]joined // by window
 }
 
-func newSearch(run *armRun, p *Params, config int, streams []stream) *search {
-	s := &search{run: run, params: p, config: run.Grid.Configs()[config], streams: streams, known: map[int64]joined{}}
+// newSearch is over the configurations of the run from first on, of which config
+// is the first.
+func newSearch(run *armRun, p *Params, first int, config result.Config, streams []stream) *search {
+	s := &search{run: run, params: p, config: config, streams: streams, known: map[int64]joined{}}
 	for w, windowMS := range p.Sensitivity.CurveWindowsMS {
-		row := result.Phases*(config+w) + int(result.Steady)
-		at := joined{run.rows[row].Attempts, run.rows[row].Joins, run.relations[row].Extension}
+		row := result.Phases*(first+w) + int(result.Steady)
+		at := joined{run.rows[row].Counts, run.relations[row].Extension}
 		s.points = append(s.points, at)
 		s.known[windowMS] = at
 	}
@@ -131,8 +129,8 @@ func (s *search) find(r *replayer, row *result.ThresholdRow) error {
 		}
 	}
 	row.WindowMS = at
-	row.Redundancy = s.known[at].share(row.Measure)
-	row.Before = s.known[below].share(row.Measure) // nothing at 0 ms, where nothing is in flight
+	reached, before := s.known[at], s.known[below] // of 0 ms nothing, where nothing is in flight
+	row.Redundancy, row.Before = reached.share(row.Measure), before.share(row.Measure)
 	return nil
 }
 
@@ -154,8 +152,8 @@ func (s *search) at(r *replayer, windowMS int64) (joined, error) {
 	}
 	var j joined
 	for k := range g.instances {
-		j.attempts += g.instances[k][result.Steady].Attempts
-		j.joins += g.instances[k][result.Steady].Joins
+		j.Attempts += g.instances[k][result.Steady].Attempts
+		j.Joins += g.instances[k][result.Steady].Joins
 	}
 	j.extensions = g.relations[result.Steady].Extension
 	s.known[windowMS] = j
