@@ -312,28 +312,22 @@ func (c *chosen) coincide() string {
 
 // wordsOf returns the lookups and the routings of the curves.
 func wordsOf(s *findings.Sensitivity) (lookups, routings []string) {
-	for i := range s.Curves {
-		c := &s.Curves[i]
-		if !slices.Contains(lookups, c.Lookup) {
-			lookups = append(lookups, c.Lookup)
-		}
-		if !slices.Contains(routings, c.Routing) {
-			routings = append(routings, c.Routing)
-		}
-	}
-	return lookups, routings
+	return distinct(s, func(c *findings.Curve) string { return c.Lookup }),
+		distinct(s, func(c *findings.Curve) string { return c.Routing })
 }
 
 // axesOf returns the numbers of instances and the capacities of the curves.
 func axesOf(s *findings.Sensitivity) (instances, capacities []int) {
+	return distinct(s, func(c *findings.Curve) int { return c.Instances }),
+		distinct(s, func(c *findings.Curve) int { return c.CapacityBlocks })
+}
+
+// distinct returns the different values of the curves, in their order.
+func distinct[T comparable](s *findings.Sensitivity, of func(*findings.Curve) T) (values []T) {
 	for i := range s.Curves {
-		c := &s.Curves[i]
-		if !slices.Contains(instances, c.Instances) {
-			instances = append(instances, c.Instances)
-		}
-		if !slices.Contains(capacities, c.CapacityBlocks) {
-			capacities = append(capacities, c.CapacityBlocks)
+		if v := of(&s.Curves[i]); !slices.Contains(values, v) {
+			values = append(values, v)
 		}
 	}
-	return instances, capacities
+	return values
 }
